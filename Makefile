@@ -1,0 +1,69 @@
+# Everything runs inside .venv, which is made on first use and reused afterwards.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## Show this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+
+.venv/.made:
+	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(0 if v >= (3, 11) else f"regard needs Python 3.11 or newer, and $(PYTHON) is {v[0]}.{v[1]}; name another one: make PYTHON=python3.12 ...")'
+	$(PYTHON) -m venv .venv
+	@touch $@
+
+.venv/.core: .venv/.made pyproject.toml
+	$(BIN)/pip install --quiet --editable .
+	@touch $@
+
+.venv/.dev: .venv/.made pyproject.toml
+	$(BIN)/pip install --quiet --editable '.[dev]'
+	@touch $@ .venv/.core
+
+.venv/.bench: .venv/.dev pyproject.toml
+	$(BIN)/pip install --quiet --editable '.[bench]'
+	@touch $@
+
+.PHONY: demo
+demo: .venv/.core ## Install the core and walk the whole line on the built-in corpus
+	$(BIN)/regard demo
+
+.PHONY: test
+test: .venv/.dev ## Install what the tests need and run them
+	$(BIN)/python -m pytest
+
+.PHONY: slow
+slow: .venv/.dev ## Run the reproductions that take minutes
+	$(BIN)/python -m pytest -m slow -n 0
+
+.PHONY: lint
+lint: .venv/.dev ## Check style, types and generated pages
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python docs/make_cli_page.py --check
+
+.PHONY: check
+check: lint test ## Everything that continuous integration runs
+
+.PHONY: fix
+fix: .venv/.dev ## Format and mend what can be mended by machine
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+.PHONY: docs
+docs: .venv/.dev ## Refresh the generated pages
+	$(BIN)/python docs/make_cli_page.py
+
+.PHONY: bench
+bench: .venv/.bench ## Measure against other tools; writes docs/results
+	$(BIN)/python benchmarks/run.py
+
+.PHONY: hooks
+hooks: .venv/.dev ## Check every commit before it is made
+	$(BIN)/pre-commit install
+
+.PHONY: clean
+clean: ## Remove what make has made
+	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

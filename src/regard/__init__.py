@@ -1,0 +1,1 @@
+"""Which words did the classifier attend to, and may I believe it?"""
