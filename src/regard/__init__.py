@@ -1,1 +1,30 @@
 """Which words did the classifier attend to, and may I believe it?"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from regard.explain import explain
+    from regard.models import AttentionClassifier, TableClassifier
+    from regard.models.attention_classifier import load
+
+__all__ = ["AttentionClassifier", "TableClassifier", "explain", "load"]
+
+_HOMES = {
+    "AttentionClassifier": "regard.models",
+    "TableClassifier": "regard.models",
+    "explain": "regard.explain",
+    "load": "regard.models.attention_classifier",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.tokens.ragged import Tokens
-from regard.tokens.rule import tokenize
+from regard.tokens.rule import Token, tokenize
 
 if TYPE_CHECKING:
     from regard.tokens.counting import Reader
@@ -131,12 +131,12 @@ class Vocabulary:
 
     # -- one text, by the rule itself ----------------------------------------------------------------------------
 
-    def places(self, text: str) -> list[Place]:
+    def places(self, text: str, tokens: Sequence[Token] | None = None) -> list[Place]:
         """Every occurrence of a row in a text, level by level, with its span.
 
         This walks the regular expression and needs no compiled kernel: it is the readable twin of ``rows``.
         """
-        tokens = tokenize(text)
+        tokens = tokenize(text) if tokens is None else tokens
         words = [self._word_row(token.text) for token in tokens]
         places = [
             Place(row, i, i + 1, tokens[i].start, tokens[i].end) for i, row in enumerate(words) if row >= 0

@@ -1,0 +1,82 @@
+"""The `regard` program: which commands there are, and what becomes of an error."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import typer
+
+from regard.cli.demo import demo
+from regard.cli.explain import explain
+from regard.cli.info import info
+from regard.cli.predict import predict
+from regard.cli.train import train
+from regard.cli.words import words
+from regard.errors import RegardError
+
+app = typer.Typer(
+    name="regard",
+    help="Train a text classifier whose attention is exact, and see which words speak, how loudly, and for whom.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
+
+        print(version("regard"))
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: bool = typer.Option(False, "--version", help="Print the version.", callback=_version, is_eager=True),
+) -> None:
+    """Options of the program itself."""
+
+
+def _guarded(command: Callable[..., None]) -> Callable[..., None]:
+    """One sentence on standard error and exit code 1, never a traceback, for what the user can mend."""
+
+    @functools.wraps(command)
+    def run(*args: Any, **kwargs: Any) -> None:
+        try:
+            command(*args, **kwargs)
+        except RegardError as error:
+            _fail(str(error))
+        except KeyboardInterrupt:
+            _fail("Stopped; no file was written.")
+        except BrokenPipeError:
+            # Whoever read our output, such as `head`, has had enough. Python must not try to flush what is left.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        except MemoryError:
+            _fail("There was not enough memory; use fewer texts, a larger --min-count, or --ngrams 1.")
+
+    return run
+
+
+def _fail(sentence: str) -> None:
+    print(f"regard: {sentence}", file=sys.stderr)
+    raise typer.Exit(1)
+
+
+for _command in (demo, train, predict, explain, words, info):
+    app.command()(_guarded(_command))
+
+
+def main() -> None:
+    """Run the program."""
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that cannot show a character shows an escape instead of failing.
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    app()

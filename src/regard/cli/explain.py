@@ -1,0 +1,42 @@
+"""`regard explain`: which words spoke, how loudly, and for whom."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def explain(
+    model: Annotated[Path, typer.Argument(help="A model that `regard train` wrote.")],
+    text: Annotated[list[str], typer.Argument(help="One or more texts; - reads one text a line from standard input.")],
+    label: Annotated[str | None, typer.Option(help="With more than two classes: whose score to explain.")] = None,
+    html: Annotated[Path | None, typer.Option(help="Write a page instead of colouring the terminal.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print every number as JSON.")] = False,
+) -> None:
+    """Explain predictions: the contributions of the words add up to the score exactly.
+
+    Example: [bold]regard explain reviews.regard "not good at all"[/bold]
+    """
+    from regard.cli.output import console, print_json
+    from regard.explain import explain as explain_texts
+    from regard.models.store import write_whole
+    from regard.models.table import TableModel
+
+    table = TableModel.load(model)
+    texts = [line.rstrip("\r\n") for line in sys.stdin] if text == ["-"] else text
+    labels = {str(c): c for c in table.classes}
+    explanations = explain_texts(table, texts, label=labels.get(label, label) if label is not None else None)
+    if html is not None:
+        page = f"<!doctype html><meta charset='utf-8'><title>regard</title>{explanations._repr_html_()}"  # noqa: SLF001
+        write_whole(html, page.encode("utf-8", "replace"))
+    if json:
+        print_json([explanation.to_dict() for explanation in explanations])
+    elif html is None:
+        out = console()
+        for i, explanation in enumerate(explanations):
+            if i:
+                out.print()
+            out.print(explanation.to_rich())

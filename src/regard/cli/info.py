@@ -1,0 +1,48 @@
+"""`regard info`: what a model is and how it was made."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def info(
+    model: Annotated[Path, typer.Argument(help="A model that `regard train` wrote.")],
+    json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+) -> None:
+    """Say what a model is: classes, size, settings, data, accuracy.
+
+    Example: [bold]regard info reviews.regard[/bold]
+    """
+    from regard.cli.output import console, plural, print_json, some
+    from regard.models.table import TableModel
+
+    table = TableModel.load(model)
+    starts = table.vocabulary.level_starts()
+    about = {
+        "path": str(model),
+        "bytes": model.stat().st_size,
+        "classes": table.classes.tolist(),
+        "rows": len(table),
+        "words": table.vocabulary.words,
+        "phrases": {str(n + 1): starts[n + 1] - starts[n] for n in range(1, table.vocabulary.ngrams)},
+        "bias": table.bias.tolist(),
+        **table.about,
+    }
+    if json:
+        print_json(about)
+        return
+    out = console()
+    out.print(f"[bold]{model}[/bold], {about['bytes'] / 1e6:.1f} MB")
+    out.print(f"  {plural(len(table.classes), 'class', 'classes')}: {some(table.classes.tolist())}", markup=False)
+    out.print(f"  {len(table):,} rows: {plural(table.vocabulary.words, 'word')}, {len(table) - starts[1]:,} phrases")
+    for name, value in table.about.items():
+        if isinstance(value, dict):
+            value = ", ".join(f"{key} {_short(item)}" for key, item in value.items())
+        out.print(f"  {name}: {_short(value)}", markup=False)
+
+
+def _short(value: object) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

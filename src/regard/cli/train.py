@@ -1,0 +1,149 @@
+"""`regard train`: from a table to a model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from regard.corpus import Corpus
+    from regard.models import AttentionClassifier
+
+
+def train(
+    data: Annotated[str, typer.Argument(help="CSV, TSV, JSON Lines, Parquet, a folder; - is standard input.")],
+    out: Annotated[Path | None, typer.Option(help="Where to write the model; NAME.regard here, by default.")] = None,
+    text: Annotated[str | None, typer.Option(help="The column of texts, if it is not found by itself.")] = None,
+    label: Annotated[str | None, typer.Option(help="The column of labels, if it is not found by itself.")] = None,
+    test: Annotated[str | None, typer.Option(help="A second table to test on.")] = None,
+    ngrams: Annotated[int, typer.Option(help="The longest phrase, in words.", min=1)] = 2,
+    min_count: Annotated[int, typer.Option(help="How often a word or phrase must occur.", min=1)] = 2,
+    scale: Annotated[float, typer.Option(help="The scale lambda of the attention scores.")] = 10.0,
+    epochs: Annotated[str, typer.Option(help="Passes over the texts, or auto.")] = "auto",
+    validation: Annotated[float, typer.Option(help="The share of texts held out, where no split is given.")] = 0.1,
+    encoding: Annotated[str, typer.Option(help="Of the input.")] = "utf-8",
+    seed: Annotated[int, typer.Option(help="The same seed and data give the same model, byte by byte.")] = 0,
+    threads: Annotated[int | None, typer.Option(help="Threads; all cores by default.", min=1)] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+) -> None:
+    """Train an attention classifier on labelled texts, and say how good it is.
+
+    Example: [bold]regard train reviews.csv --out reviews.regard[/bold]
+    """
+    from regard.cli.output import console, print_json
+    from regard.corpus import read
+    from regard.errors import SettingError
+
+    if epochs != "auto" and not epochs.isdigit():
+        raise SettingError(f"`--epochs` must be a whole number or auto; got {epochs!r}.")
+    out = Path(f"{_stem(data)}.regard") if out is None else out
+    _check_folder(out)
+    say = console(quiet or json)
+    corpus = read(data, text=text, label=label, encoding=encoding)
+    tested = read(test, text=text, label=label, encoding=encoding) if test else None
+    tell(corpus, say)
+    settings = {
+        "ngrams": ngrams,
+        "min_count": min_count,
+        "scale": scale,
+        "epochs": epochs if epochs == "auto" else int(epochs),
+        "validation_fraction": validation,
+        "random_state": seed,
+        "n_threads": threads,
+        "verbose": not (quiet or json),
+    }
+    classifier, result = train_and_test(corpus, tested, settings, say)
+    classifier.save(out)
+    result["model"] = str(out)
+    if json:
+        print_json(result)
+        return
+    say.print(f"\nThe model is in [bold]{out}[/bold] ({out.stat().st_size / 1e6:.1f} MB). Next:")
+    say.print(f'  regard explain {out} "a text of yours"', markup=False)
+    say.print(f"  regard words {out}", markup=False)
+    say.print(f"  regard predict {out} FILE --out predicted.csv", markup=False)
+
+
+def tell(corpus: Corpus, say: Console) -> None:
+    """What was read, and how it was understood."""
+    from regard.cli.output import plural, some
+
+    source = corpus.source
+    say.print(f"Read {plural(source.rows, 'row')} of {source.format} from {source.path}.", markup=False)
+    say.print(f"  texts: column '{source.text_column}' ({source.text_reason})", markup=False)
+    classes = corpus.classes.tolist()
+    say.print(
+        f"  labels: column '{source.label_column}' ({source.label_reason}), "
+        f"{plural(len(classes), 'class', 'classes')}: {some(classes)}",
+        markup=False,
+    )
+    if source.split_column:
+        parts = ", ".join(f"{name} {len(corpus.part(name)):,}" for name in corpus.parts)
+        say.print(f"  split: column '{source.split_column}': {parts}", markup=False)
+    for note in source.notes:
+        say.print(f"  note: {note}", markup=False)
+
+
+def train_and_test(
+    corpus: Corpus, tested: Corpus | None, settings: dict[str, Any], say: Console
+) -> tuple[AttentionClassifier, dict[str, Any]]:
+    """Train on the training part, measure on the others; the model says what was measured."""
+    import time
+
+    from regard.cli.output import percent, plural
+    from regard.models import AttentionClassifier
+
+    parts = {name: corpus.part(name) for name in corpus.parts} if corpus.split is not None else {"train": corpus}
+    if tested is not None:
+        parts["test"] = tested
+    training = parts.get("train", corpus)
+    began = time.perf_counter()
+    classifier = AttentionClassifier(**settings)
+    given = parts.get("validation")
+    assert training.labels is not None
+    classifier.fit(
+        training.texts, training.labels, validation=None if given is None else (given.texts, given.labels)
+    )
+    seconds = time.perf_counter() - began
+    result: dict[str, Any] = {"rows": {name: len(part) for name, part in parts.items()}, "seconds": seconds}
+    say.print(
+        f"Trained on {plural(len(training), 'text')} in {seconds:.1f} s: {len(classifier.model_):,} words and phrases, "
+        f"{plural(classifier.n_iter_, 'epoch')}."
+    )
+    if classifier.validation_ is not None:
+        result["validation"] = classifier.validation_
+    if "test" in parts:
+        result["test"] = classifier.evaluate(parts["test"].texts, parts["test"].labels)
+    for name in ("validation", "test"):
+        if name in result:
+            measured = result[name]
+            say.print(
+                f"  {name}: accuracy [bold]{percent(measured['accuracy'])}[/bold], macro-F1 "
+                f"{percent(measured['macro_f1'])} on {plural(measured['texts'], 'text')}"
+            )
+    source = corpus.source
+    classifier.describe(
+        data={"path": Path(source.path).name, "format": source.format, **result["rows"]},
+        **({"test": result["test"]} if "test" in result else {}),
+    )
+    return classifier, result
+
+
+def _stem(data: str) -> str:
+    name = "stdin" if data == "-" else Path(data).name
+    return name.split(".")[0] or "model"
+
+
+def _check_folder(out: Path) -> None:
+    """Before minutes of work, not after."""
+    from regard.errors import DataError
+
+    if not out.parent.is_dir():
+        raise DataError(f"The folder of --out must exist; {out.parent} does not: create it or name another.")
+    if out.is_dir():
+        raise DataError(f"--out must name a file; {out} is a folder: add a name such as {out / 'model.regard'}.")

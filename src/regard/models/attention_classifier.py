@@ -1,0 +1,262 @@
+"""The flagship: from texts to a table of words, each with a loudness and a side."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from regard.errors import DataError
+from regard.models.inputs import as_labels, as_texts
+from regard.models.measure import measure
+from regard.models.progress import progress_bar
+from regard.models.settings import Settings, checked, whole
+from regard.models.table import TableModel, probabilities
+from regard.models.training import fit_table
+from regard.tokens import Rows, Vocabulary
+from regard.tokens.ready import say_if_compiling
+
+if TYPE_CHECKING:
+    import polars as pl
+
+class AttentionClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A text classifier in which every word and phrase has two numbers: how loudly it speaks, which side it takes.
+
+        weight[j] ∝ exp(attention[j]),   score = bias + Σⱼ weight[j] polarity[j]
+
+    over the distinct words and phrases ``j`` of a text. The contributions weight · polarity add up to the score, so
+    an explanation estimates nothing.
+
+    Parameters
+    ----------
+    ngrams : int, default 2
+        The longest phrase that may have a row of the table, in words.
+    min_count : int, default 2
+        How often a word or phrase must occur in the training texts to have a row.
+    scale : float, default 10.0
+        The λ of the paper: attention is loudness / scale. Steps are in proportion, so training takes the same path
+        for every scale; it is the unit in which ``loudness_`` is written.
+    epochs : int or "auto", default "auto"
+        Passes over the texts.
+    dropout : float, default 0.5
+        The share of a text's rows that is left out in each step.
+    learning_rate : float, default 1.0
+        Multiplies every step.
+    validation_fraction : float, default 0.1
+        The share of the texts held out to measure accuracy, where ``fit`` is given no validation texts.
+    class_weight : dict, "balanced" or None, default None
+        How much each class counts.
+    random_state : int, RandomState or None, default 0
+        The same seed and data give the same model, byte by byte, whatever ``n_threads``.
+    n_threads : int or None, default None
+        All cores, if None.
+    verbose : bool, default False
+        Show a progress bar.
+
+    Attributes
+    ----------
+    model_ : TableModel
+        The table itself.
+    table_ : polars.DataFrame
+        The same for reading: word, attention, polarity, counts, gamma, kind.
+    classes_ : (classes,)
+        The labels.
+    validation_ : dict or None
+        Accuracy and macro-F1 on the held-out texts.
+    n_iter_ : int
+        Epochs.
+
+    Examples
+    --------
+    >>> texts = ["good film", "great film", "bad film", "awful film"] * 5
+    >>> clf = AttentionClassifier(validation_fraction=0).fit(texts, ["+", "+", "-", "-"] * 5)
+    >>> clf.predict(["a good one", "an awful one"]).tolist()
+    ['+', '-']
+    """
+
+    def __init__(
+        self,
+        *,
+        ngrams: int = 2,
+        min_count: int = 2,
+        scale: float = 10.0,
+        epochs: int | Literal["auto"] = "auto",
+        dropout: float = 0.5,
+        learning_rate: float = 1.0,
+        validation_fraction: float = 0.1,
+        class_weight: dict[Any, float] | Literal["balanced"] | None = None,
+        random_state: int | np.random.RandomState | None = 0,
+        n_threads: int | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.ngrams = ngrams
+        self.min_count = min_count
+        self.scale = scale
+        self.epochs = epochs
+        self.dropout = dropout
+        self.learning_rate = learning_rate
+        self.validation_fraction = validation_fraction
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.n_threads = n_threads
+        self.verbose = verbose
+
+    # -- learning ------------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, *, validation: tuple[Any, Any] | None = None) -> Self:
+        """Learn the table.
+
+        Parameters
+        ----------
+        X : (texts,)
+            A list, an array or a pandas or Polars series of strings.
+        y : (texts,)
+            Their labels: strings, whole numbers or booleans, of two classes or more.
+        validation : (texts, labels), optional
+            Texts to choose the number of epochs by and to measure accuracy on, in place of a held-out share.
+        """
+        texts = as_texts(X)
+        labels = as_labels(y, len(texts))
+        whole(self.ngrams, "ngrams", at_least=1)
+        whole(self.min_count, "min_count", at_least=1)
+        if not texts:
+            raise DataError("Training needs texts; got none.")
+        classes, codes = np.unique(labels, return_inverse=True)
+        settings = checked(self, classes, codes)
+        if len(classes) < 2:
+            raise DataError(f"Training needs two classes or more; got one class, {classes[0].item()!r}.")
+        with progress_bar(self.verbose) as report:
+            say_if_compiling(report)
+            report("Counting words", 0.0)
+            vocabulary, tokens = Vocabulary.learn(
+                texts, ngrams=self.ngrams, min_count=self.min_count, n_threads=settings.n_threads
+            )
+            if not len(vocabulary):
+                raise DataError(
+                    f"Training needs words that occur at least min_count={self.min_count} times; "
+                    f"the {len(texts)} texts have none: lower min_count or check the column of texts."
+                )
+            rows = vocabulary.rows(tokens, settings.n_threads)
+            del tokens
+            held_out = None if validation is None else self._held_out(validation, classes, vocabulary, settings)
+            fitted = fit_table(rows, len(vocabulary), codes, len(classes), settings, report, held_out)
+        self.classes_ = classes
+        self.n_iter_ = fitted.epochs
+        self.validation_ = fitted.validation
+        self.model_ = TableModel(
+            vocabulary, fitted.attention, fitted.polarity, fitted.bias, classes, fitted.counts, self._about(len(texts))
+        )
+        return self
+
+    def _held_out(
+        self, validation: tuple[Any, Any], classes: NDArray[Any], vocabulary: Vocabulary, settings: Settings
+    ) -> tuple[Rows, NDArray[np.intp]]:
+        texts = as_texts(validation[0])
+        labels = as_labels(validation[1], len(texts))
+        strange = np.setdiff1d(labels, classes)
+        if len(strange):
+            raise DataError(
+                f"Validation labels must occur in training; {strange[0].item()!r} does not: leave those rows out."
+            )
+        rows = vocabulary.rows(vocabulary.tokens(texts, settings.n_threads), settings.n_threads)
+        return rows, np.searchsorted(classes, labels)
+
+    def _about(self, texts: int) -> dict[str, Any]:
+        from importlib.metadata import version
+
+        parameters = {k: v for k, v in self.get_params().items() if k not in {"n_threads", "verbose"}}
+        for name, value in parameters.items():
+            if isinstance(value, np.generic):
+                parameters[name] = value.item()
+            elif isinstance(value, dict):
+                parameters[name] = {str(k): float(v) for k, v in value.items()}
+            elif not isinstance(value, int | float | str | None):
+                parameters[name] = type(value).__name__
+        return {
+            "regard": version("regard"),
+            "parameters": parameters,
+            "texts": texts,
+            "epochs": self.n_iter_,
+            **({"validation": self.validation_} if self.validation_ else {}),
+        }
+
+    def describe(self, **facts: Any) -> None:
+        """Add facts, ready for JSON, to what the model says of itself."""
+        check_is_fitted(self)
+        self.model_.about.update(facts)
+
+    # -- predicting ----------------------------------------------------------------------------------------------
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """The score of each text: (texts,) for two classes, otherwise (texts, classes)."""
+        check_is_fitted(self)
+        scores = self.model_.scores(as_texts(X), self.n_threads)
+        return scores[:, 0] if self.model_.sides == 1 else scores
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """The probability of each class: (texts, classes), in the order of ``classes_``."""
+        check_is_fitted(self)
+        return probabilities(self.model_.scores(as_texts(X), self.n_threads))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The most probable label of each text."""
+        check_is_fitted(self)
+        return self.model_.predictions(self.model_.scores(as_texts(X), self.n_threads))
+
+    def evaluate(self, X: Any, y: Any) -> dict[str, Any]:
+        """Accuracy, macro-F1 and log loss on labelled texts, ready for JSON."""
+        check_is_fitted(self)
+        texts = as_texts(X)
+        labels = as_labels(y, len(texts))
+        return measure(self.model_.scores(texts, self.n_threads), labels, self.classes_)
+
+    # -- reading and keeping -------------------------------------------------------------------------------------
+
+    @property
+    def table_(self) -> pl.DataFrame:
+        """Every word and phrase as a Polars frame: word, attention, polarity, counts, gamma, kind."""
+        check_is_fitted(self)
+        return self.model_.table()
+
+    @property
+    def loudness_(self) -> NDArray[np.float64]:
+        """The attention scores times ``scale``: what the paper writes e·V."""
+        check_is_fitted(self)
+        return self.model_.attention.astype(np.float64) * self.scale
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model as one file; ``regard.load`` reads it."""
+        check_is_fitted(self)
+        self.model_.save(path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a model that ``save`` wrote."""
+        model = TableModel.load(path)
+        known = cls().get_params()
+        loaded = cls(**{k: v for k, v in model.about["parameters"].items() if k in known and k != "class_weight"})
+        loaded.model_ = model
+        loaded.classes_ = model.classes
+        loaded.n_iter_ = model.about["epochs"]
+        loaded.validation_ = model.about.get("validation")
+        return loaded
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.one_d_array = True
+        tags.input_tags.two_d_array = False
+        tags.input_tags.string = True
+        return tags
+
+
+def load(path: str | os.PathLike[str]) -> AttentionClassifier:
+    """Read a model that ``save`` or ``regard train`` wrote, as a fitted estimator."""
+    return AttentionClassifier.load(path)

@@ -1,0 +1,121 @@
+"""What an estimator was asked to do, checked."""
+
+from __future__ import annotations
+
+import numbers
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from regard.errors import SettingError
+from regard.tokens.threads import thread_count
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings of a training, each in its range.
+
+    ``class_weight`` has one positive number for each class; ``seed`` is a whole number below 2³².
+    """
+
+    scale: float
+    epochs: int | Literal["auto"]
+    dropout: float
+    learning_rate: float
+    validation_fraction: float
+    class_weight: NDArray[np.float64]
+    seed: int
+    n_threads: int
+
+
+def checked(estimator: Any, classes: NDArray[Any], codes: NDArray[np.intp]) -> Settings:
+    """Check the parameters that all table classifiers share.
+
+    Parameters
+    ----------
+    estimator
+        Whose parameters.
+    classes : (classes,)
+        The labels in order.
+    codes : (documents,)
+        The label of each document as a place in ``classes``.
+    """
+    e = estimator
+    number(e.scale, "scale", above=0)
+    if not (isinstance(e.epochs, str) and e.epochs == "auto"):
+        whole(e.epochs, "epochs", at_least=1, instead=" or 'auto'")
+    number(e.dropout, "dropout", at_least=0, below=1)
+    number(e.learning_rate, "learning_rate", above=0)
+    number(e.validation_fraction, "validation_fraction", at_least=0, below=1)
+    if e.n_threads is not None:
+        whole(e.n_threads, "n_threads", at_least=1, instead=" or None")
+    return Settings(
+        float(e.scale),
+        e.epochs,
+        float(e.dropout),
+        float(e.learning_rate),
+        float(e.validation_fraction),
+        _class_weight(e.class_weight, classes, codes),
+        seed_of(e.random_state),
+        thread_count(e.n_threads),
+    )
+
+
+def seed_of(random_state: Any) -> int:
+    """A seed from what scikit-learn calls a random state."""
+    if isinstance(random_state, numbers.Integral):
+        return int(random_state) % 2**32
+    return int(check_random_state(random_state).randint(2**32, dtype=np.uint32))
+
+
+def number(
+    value: Any,
+    name: str,
+    *,
+    above: float | None = None,
+    at_least: float | None = None,
+    below: float | None = None,
+) -> None:
+    """Refuse what is not a finite number within its bounds."""
+    bounds = [
+        *([] if above is None else [f"above {above}"]),
+        *([] if at_least is None else [f"at least {at_least}"]),
+        *([] if below is None else [f"below {below}"]),
+    ]
+    fits = (
+        isinstance(value, numbers.Real)
+        and not isinstance(value, bool)
+        and bool(np.isfinite(float(value)))
+        and (above is None or value > above)
+        and (at_least is None or value >= at_least)
+        and (below is None or value < below)
+    )
+    if not fits:
+        raise SettingError(f"`{name}` must be a number {' and '.join(bounds)}; got {value!r}.")
+
+
+def whole(value: Any, name: str, *, at_least: int, instead: str = "") -> None:
+    """Refuse what is not a whole number of at least some size."""
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < at_least:
+        raise SettingError(f"`{name}` must be a whole number of at least {at_least}{instead}; got {value!r}.")
+
+
+def _class_weight(asked: Any, classes: NDArray[Any], codes: NDArray[np.intp]) -> NDArray[np.float64]:
+    weights = np.ones(len(classes))
+    if asked is None:
+        return weights
+    if isinstance(asked, str) and asked == "balanced":
+        counts = np.bincount(codes, minlength=len(classes))
+        return np.asarray(len(codes) / (len(classes) * np.maximum(counts, 1)))
+    if not isinstance(asked, dict):
+        raise SettingError(f"`class_weight` must be None, 'balanced' or a dictionary by label; got {asked!r}.")
+    known = {label.item() if isinstance(label, np.generic) else label: k for k, label in enumerate(classes)}
+    for label, weight in asked.items():
+        if label not in known:
+            raise SettingError(f"`class_weight` must name labels of the data, {list(known)[:6]}; got {label!r}.")
+        number(weight, f"class_weight[{label!r}]", above=0)
+        weights[known[label]] = weight
+    return weights

@@ -1,0 +1,123 @@
+"""Models on disk: one safetensors file, checked whole before it is believed, and replaced in one step.
+
+``docs/model-file.md`` describes the format.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regard.errors import DataError, ModelFileError
+
+FORMAT = "regard-model"
+VERSION = 1
+_KEY = "regard"  # one metadata entry only: safetensors writes several in no fixed order
+
+
+def write(path: str | os.PathLike[str], kind: str, about: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> None:
+    """Write a model file, or leave what was there.
+
+    The file appears under its name only when it is complete and on the disk, so whatever happens meanwhile, the old
+    model stays whole. Equal contents give equal bytes.
+    """
+    from safetensors.numpy import save
+
+    tensors = {name: np.ascontiguousarray(tensors[name]) for name in sorted(tensors)}
+    header = {"format": FORMAT, "version": VERSION, "kind": kind, "about": about}
+    header["sha256"] = _digest(header, tensors)
+    content = save(tensors, metadata={_KEY: json.dumps(header, sort_keys=True, ensure_ascii=True)})
+    write_whole(path, content)
+
+
+def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
+    """Write a file under a temporary name beside its place, then move it there in one step."""
+    path = Path(path)
+    temporary: Path | None = None
+    try:
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+            temporary = Path(file.name)
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.chmod(0o666 & ~_umask())
+        temporary.replace(path)
+    except OSError as error:
+        raise DataError(
+            f"{path} could not be written ({error.strerror or error}); nothing that was there before has changed. "
+            "Free some space or name another place."
+        ) from error
+    finally:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def read(path: str | os.PathLike[str]) -> tuple[str, dict[str, Any], dict[str, NDArray[Any]]]:
+    """Read a model file; returns its kind, what is said about it, and its arrays."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
+    path = Path(path)
+    if not path.exists():
+        raise ModelFileError(f"There is no model at {path}; check the path, or train one with `regard train`.")
+    if path.is_dir():
+        raise ModelFileError(f"{path} is a folder, and a model is one file; name the .regard file itself.")
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise ModelFileError(f"{path} could not be read ({error.strerror}); check its permissions.") from error
+    header = _header(path, content)
+    if header["version"] > VERSION:
+        raise ModelFileError(
+            f"{path} has model format {header['version']}, and this version of regard reads formats up to {VERSION}; "
+            "upgrade with `pip install --upgrade regard`."
+        )
+    damaged = ModelFileError(f"{path} is damaged: its contents do not match its checksum; restore or retrain it.")
+    try:
+        tensors = load(content)
+    except (SafetensorError, ValueError, KeyError) as error:
+        raise damaged from error
+    expected = header.pop("sha256", None)
+    if _digest(header, tensors) != expected:
+        raise damaged
+    return header["kind"], header["about"], tensors
+
+
+def _header(path: Path, content: bytes) -> dict[str, Any]:
+    """What a safetensors file says of itself: eight bytes of length, then JSON."""
+    foreign = ModelFileError(f"{path} is not a regard model; expected a file that `regard train` or `save` wrote.")
+    length = int.from_bytes(content[:8], "little")
+    if len(content) < 8 or not content[8:9] == b"{":
+        raise foreign
+    if length + 8 > len(content):
+        raise ModelFileError(f"{path} is damaged: it ends before its header does; restore or retrain it.")
+    try:
+        header = json.loads(json.loads(content[8 : 8 + length])["__metadata__"][_KEY])
+        known = header["format"] == FORMAT and isinstance(header["version"], int)
+    except (ValueError, KeyError, TypeError) as error:
+        raise foreign from error
+    if not known:
+        raise foreign
+    return header  # type: ignore[no-any-return]
+
+
+def _digest(header: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> str:
+    digest = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
+    for name in sorted(tensors):
+        array = tensors[name]
+        digest.update(f"\0{name} {array.dtype.str} {array.shape}\0".encode())
+        digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()

@@ -1,0 +1,211 @@
+"""The table: every word has two numbers, how loudly it speaks and which side it takes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regard.errors import ModelFileError
+from regard.models import store
+from regard.tokens import Vocabulary
+
+if TYPE_CHECKING:
+    import polars as pl
+
+KIND = "AttentionClassifier"
+# Labels keep their type: integers, booleans, floats; everything else is text.
+_CLASS_TYPES = {"i": np.int64, "u": np.int64, "b": np.bool_, "f": np.float64, "U": np.str_}
+
+# How many characters are scored at a time: bounds the memory, whatever the number of texts.
+_CHUNK = 1 << 23
+
+
+@dataclass(frozen=True)
+class TableModel:
+    """An attention classifier as a table.
+
+        weight[j] ∝ exp(attention[row j]),   score = bias + Σⱼ weight[j] polarity[row j]
+
+    over the distinct rows ``j`` of a text; a text that has no row of the table scores ``bias``.
+
+    Attributes
+    ----------
+    vocabulary
+        The words and phrases that have a row.
+    attention : (rows,)
+        How loudly a row speaks.
+    polarity : (rows, sides)
+        Which side it takes. Two classes have one side, positive for ``classes[1]``; more have one each.
+    bias : (sides,)
+        The score of a text without rows.
+    classes : (classes,)
+        The labels, in order.
+    counts : (rows, classes)
+        How often the row occurs in the training texts of each class.
+    about
+        Settings and measurements, ready for JSON.
+    """
+
+    vocabulary: Vocabulary
+    attention: NDArray[np.float32]
+    polarity: NDArray[np.float32]
+    bias: NDArray[np.float64]
+    classes: NDArray[Any]
+    counts: NDArray[np.integer[Any]]
+    about: dict[str, Any] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.attention)
+
+    @property
+    def sides(self) -> int:
+        """One for two classes, otherwise one a class."""
+        return self.polarity.shape[1]
+
+    # -- predicting ----------------------------------------------------------------------------------------------
+
+    def scores(self, texts: Sequence[str], n_threads: int | None = None) -> NDArray[np.float64]:
+        """The score of each text on each side: (texts, sides)."""
+        scores = [self._chunk_scores(chunk, n_threads) for chunk in _chunks(texts)]
+        return np.concatenate(scores) if scores else np.empty((0, self.sides))
+
+    def _chunk_scores(self, texts: Sequence[str], n_threads: int | None) -> NDArray[np.float64]:
+        from regard.attention.scoring import score
+
+        rows = self.vocabulary.rows(self.vocabulary.tokens(texts, n_threads), n_threads)
+        ones = np.ones(len(rows.ids), np.float32)  # a row speaks once, however often it occurs
+        return score(rows._replace(counts=ones), self.loudness, self.polarity, self.bias, n_threads)
+
+    @cached_property
+    def loudness(self) -> NDArray[np.float64]:
+        """exp(attention), with the loudest row at one."""
+        return loudness(self.attention)
+
+    def predictions(self, scores: NDArray[np.float64]) -> NDArray[Any]:
+        """The label of each text."""
+        if self.sides == 1:
+            return self.classes[(scores[:, 0] > 0).astype(np.intp)]
+        return self.classes[scores.argmax(axis=1)]
+
+    # -- keeping -------------------------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model as one file."""
+        phrases = {f"phrases{level + 2}": keys for level, keys in enumerate(self.vocabulary.phrases)}
+        about = {**self.about, "classes": self.classes.tolist(), "class_type": self.classes.dtype.kind}
+        tensors = {
+            "words": self.vocabulary.arena,
+            "ends": self.vocabulary.ends,
+            "attention": self.attention,
+            "polarity": self.polarity,
+            "bias": self.bias,
+            "counts": self.counts,
+            **phrases,
+        }
+        store.write(path, KIND, about, tensors)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> TableModel:
+        """Read a model that ``save`` wrote; a file that is not one gives a ``ModelFileError``."""
+        kind, about, tensors = store.read(path)
+        if kind != KIND:
+            raise ModelFileError(f"{path} holds a {kind}; expected a {KIND}.")
+        phrases = tuple(tensors[f"phrases{n}"] for n in range(2, 2 + sum(name.startswith("phrases") for name in tensors)))
+        classes = np.array(about.pop("classes"), dtype=_CLASS_TYPES.get(about.pop("class_type"), object))
+        vocabulary = Vocabulary(tensors["words"], tensors["ends"], phrases)
+        arrays = {name: tensors[name] for name in ("attention", "polarity", "bias", "counts")}
+        return cls(vocabulary, classes=classes, about=about, **arrays)
+
+    # -- reading -------------------------------------------------------------------------------------------------
+
+    def gamma(self) -> NDArray[np.float64]:
+        """How one-sided each row's counts are.
+
+        Two classes: (f₊ − f₋)/(f₊ + f₋), from −1 to 1. ``K`` classes: (K share − 1)/(K − 1) of the dominant class,
+        from 0 (evenly spread) to 1 (one class alone); for two classes that is the absolute value.
+        """
+        counts = self.counts.astype(np.float64)
+        total = np.maximum(counts.sum(axis=1), 1)
+        if len(self.classes) == 2:
+            gamma: NDArray[np.float64] = (counts[:, 1] - counts[:, 0]) / total
+            return gamma
+        k = len(self.classes)
+        return np.asarray((k * counts.max(axis=1) / total - 1) / max(k - 1, 1))
+
+    def kinds(self) -> NDArray[np.str_]:
+        """Positive, negative, neutral or none; with more than two classes the dominant class in place of a sign.
+
+        Polar: |gamma| > 0.5 and more than 5 times in its class. Neutral: |gamma| < 0.1 and counts that differ by
+        less than 5 between the classes.
+        """
+        gamma = self.gamma()
+        counts = self.counts.astype(np.int64)
+        top = counts.max(axis=1)
+        polar = (np.abs(gamma) > 0.5) & (top > 5)
+        neutral = (np.abs(gamma) < 0.1) & (top - counts.min(axis=1) < 5)
+        names = np.array(
+            ["negative", "positive"] if len(self.classes) == 2 else [str(label) for label in self.classes]
+        )
+        kinds = np.where(neutral, "neutral", "none").astype(object)
+        kinds[polar] = names[counts.argmax(axis=1)[polar]]
+        return kinds.astype(str)
+
+    def table(self) -> pl.DataFrame:
+        """Every row as a Polars frame: word, attention, polarity, counts, gamma, kind."""
+        import polars as pl
+
+        names = [str(label) for label in self.classes]
+        polarity = (
+            {"polarity": self.polarity[:, 0]}
+            if self.sides == 1
+            else {f"polarity {name}": self.polarity[:, k] for k, name in enumerate(names)}
+        )
+        return pl.DataFrame(
+            {
+                "word": self.vocabulary.names(),
+                "attention": self.attention,
+                **polarity,
+                **{f"count {name}": self.counts[:, k] for k, name in enumerate(names)},
+                "gamma": self.gamma(),
+                "kind": self.kinds(),
+            }
+        )
+
+
+def loudness(attention: NDArray[np.float32]) -> NDArray[np.float64]:
+    """exp(attention), with the loudest row at one, so that nothing overflows."""
+    attention = attention.astype(np.float64)
+    return np.asarray(np.exp(attention - attention.max(initial=-np.inf)))
+
+
+def probabilities(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Sigmoid of one side, softmax of several: (texts, sides) to (texts, classes).
+
+    Examples
+    --------
+    >>> probabilities(np.array([[0.0], [-1000.0]]))
+    array([[0.5, 0.5],
+           [1. , 0. ]])
+    """
+    if scores.shape[1] == 1:
+        scores = np.concatenate([-scores / 2, scores / 2], axis=1)
+    exps = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return np.asarray(exps / exps.sum(axis=1, keepdims=True))
+
+
+def _chunks(texts: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Runs of texts of about ``_CHUNK`` characters."""
+    start, size = 0, 0
+    for i, text in enumerate(texts):
+        size += len(text) + 16
+        if size >= _CHUNK:
+            yield texts[start : i + 1]
+            start, size = i + 1, 0
+    if start < len(texts):
+        yield texts[start:]
