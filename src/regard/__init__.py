@@ -6,16 +6,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from regard.explain import explain
     from regard.models import AttentionClassifier, TableClassifier
     from regard.models.attention_classifier import load
 
-__all__ = ["AttentionClassifier", "TableClassifier", "explain", "load"]
+__all__ = ["AttentionClassifier", "TableClassifier", "load"]
 
 _HOMES = {
     "AttentionClassifier": "regard.models",
     "TableClassifier": "regard.models",
-    "explain": "regard.explain",
     "load": "regard.models.attention_classifier",
 }
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from regard.errors import DataError
 
-LONGEST_ROW = 32 * 1024 * 1024
+LONGEST_ROW = 32 * 1024 * 1024  # bytes; five million characters, whichever, fit
+MOST_ROWS = 200_000  # in a chunk
 
 
 @dataclass(frozen=True)
@@ -53,25 +54,42 @@ def chunks(blocks: Iterator[bytes], size: int, settle: Settle, name: str) -> Ite
     buffer, line, wanted = bytearray(), 1, size
     for block in blocks:
         buffer += block
-        if len(buffer) < wanted:
-            continue
-        rows, used = settle(bytes(buffer), line, False)
+        while len(buffer) >= wanted:
+            rows, used = settle(bytes(buffer[: _portion(buffer)]), line, False)
+            if not used:
+                rows, used = settle(bytes(buffer), line, False)
+            if not used:
+                if len(buffer) > LONGEST_ROW:
+                    raise _too_long(name, line)
+                # Twice as much, so that a long row is looked at a few times and not once per block.
+                wanted = min(2 * len(buffer), LONGEST_ROW + 1)
+                break
+            yield Chunk(rows, line)
+            line += buffer.count(b"\n", 0, used)
+            del buffer[:used]
+            wanted = size
+    while buffer:
+        portion = _portion(buffer)
+        rows, used = settle(bytes(buffer[:portion]), line, portion == len(buffer))
         if not used:
-            if len(buffer) > LONGEST_ROW:
-                raise DataError(
-                    f"A row of {name} must be shorter than {LONGEST_ROW // 2**20} MiB, but the one that "
-                    "begins in line "
-                    f"{line} is not: check that its quotes are closed and that it is a table of texts."
-                )
-            wanted = 2 * len(buffer)  # so that a long row is looked at a few times, not once per block
-            continue
+            rows, used = settle(bytes(buffer), line, True)
         yield Chunk(rows, line)
         line += buffer.count(b"\n", 0, used)
         del buffer[:used]
-        wanted = size
-    if buffer:
-        rows, _ = settle(bytes(buffer), line, True)
-        yield Chunk(rows, line)
+
+
+def _portion(buffer: bytearray) -> int:
+    """How much of the buffer to take at once: less than all where rows are so short that there are very
+    many.""" newlines = buffer.count(b"\n")
+    return len(buffer) if newlines <= MOST_ROWS else max(len(buffer) * MOST_ROWS // newlines, 1)
+
+
+def _too_long(name: str, line: int) -> DataError:
+    return DataError(
+        f"A row of {name} must be shorter than {LONGEST_ROW // 2**20} MiB, but the one that begins in line "
+        f"{line} "
+        "is not: check that its quotes are closed and that it is a table of texts."
+    )
 
 
 def by_lines(buffer: bytes, line: int, last: bool) -> tuple[bytes, int]:  # noqa: ARG001  (a Settle)

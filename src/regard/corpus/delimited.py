@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cached_property
 
 import numpy as np
 import polars as pl
@@ -20,6 +19,7 @@ from regard.corpus.inputs import TextInput
 from regard.errors import DataError
 
 _QUOTE, _NEWLINE, _RETURN = ord('"'), ord("\n"), ord("\r")
+_WINDOW = 1024 * 1024
 
 
 class Quotes:
@@ -31,25 +31,41 @@ class Quotes:
         That begin outside quotes.
     separator : bytes
         Between fields.
+
+    Attributes
+    ----------
+    at : (quotes,)
+        Their positions.
+    standard : bool
+        Whether each of them opens a field, closes one, or is doubled inside one.
     """
 
     def __init__(self, rows: bytes, separator: bytes) -> None:
         self.rows = rows
         self.separator = separator[0]
         self.bytes = np.frombuffer(rows, dtype=np.uint8)
-        self.at: NDArray[np.intp] = (
-            np.flatnonzero(self.bytes == _QUOTE) if b'"' in rows else np.empty(0, np.intp)
-        )
+        # In windows and as 32-bit numbers: an input of nothing but quotes must not fill memory.
+        self.at: NDArray[np.uint32] = np.empty(0, np.uint32)
+        self.standard = True
+        if b'"' in rows:
+            found: list[NDArray[np.uint32]] = []
+            seen = 0
+            for start in range(0, len(rows), _WINDOW):
+                at = np.flatnonzero(self.bytes[start : start + _WINDOW] == _QUOTE) + start
+                self.standard = self.standard and self._are_standard(at, seen % 2)
+                found.append(at.astype(np.uint32))
+                seen += at.size
+            self.at = np.concatenate(found)
 
-    @cached_property
-    def standard(self) -> bool:
-        """Whether each quote opens a field, closes one, or is doubled inside one."""
-        opening, closing = self.at[0::2], self.at[1::2]
+    def _are_standard(self, at: NDArray[np.intp], inside: int) -> bool:
+        """Whether each of these quotes opens a field, closes one, or is doubled inside one."""
+        opening, closing = at[inside::2], at[1 - inside :: 2]
         before = self.bytes[np.maximum(opening - 1, 0)]
         after = self.bytes[np.minimum(closing + 1, len(self.bytes) - 1)]
+        # A quote just before an opening one has closed, and a quote just after a closing one opens again:
+        # doubled.
         opens = (opening == 0) | self._is(before, _QUOTE, _NEWLINE)
         closes = (closing + 1 == len(self.bytes)) | self._is(after, _QUOTE, _NEWLINE, _RETURN)
-        # A quote before an opening one must be the closing one; only then are the two a doubled quote.
         return bool(opens.all() and closes.all())
 
     def _is(self, byte: NDArray[np.uint8], *marks: int) -> NDArray[np.bool_]:
@@ -185,14 +201,14 @@ class Delimited:
         rows = rows if rows.endswith(b"\n") else rows + b"\n"
         quotes = Quotes(rows, self.source.separator)
         if not self.quoted:
-            quotes.at = np.empty(0, np.intp)
+            quotes.at = np.empty(0, np.uint32)
         ends, separators = quotes.outside(_NEWLINE), quotes.outside(self.source.separator[0])
         return np.diff(np.searchsorted(separators, ends), prepend=0) + 1
 
     def _newlines_before_row(self, rows: bytes, row: int) -> int:
         quotes = Quotes(rows, self.source.separator)
         if not self.quoted:
-            quotes.at = np.empty(0, np.intp)
+            quotes.at = np.empty(0, np.uint32)
         return rows.count(b"\n", 0, int(quotes.outside(_NEWLINE)[row - 1]) + 1)
 
 

@@ -11,8 +11,9 @@ import polars as pl
 
 from regard.corpus.corpus import Corpus, Source
 from regard.corpus.grammar import (
-    BEFORE_OTHERS,
+    BEFORE_MEDIUM,
     BEFORE_STRONG,
+    BEFORE_WEAK,
     CLOSINGS,
     DOMAINS,
     FIELDS,
@@ -45,7 +46,8 @@ class Truth:
     Attributes
     ----------
     words : DataFrame
-        ``word`` (every word that occurs), ``side`` (+1, 0, −1), ``loudness`` (1 strong, 0.7, 0.4 weak, 0 neutral).
+        ``word`` (every word that occurs), ``side`` (+1, 0, −1), ``loudness`` (1 strong, 0.7, 0.4 weak, 0
+        neutral).
     phrases : DataFrame
         ``phrase``, ``side``: two words whose side is the opposite of that of the second, such as "not good".
     flipped : (rows,)
@@ -78,8 +80,8 @@ class DemoCorpus(Corpus):
 def demo(n: int = 2400, seed: int = 0) -> DemoCorpus:
     """Make reviews of films, products and restaurants.
 
-    About half are positive; some are mixed with one side louder, some negate ("not bad"), and about 4 % of the labels
-    are wrong. All words but the polar ones are drawn independently of the label.
+    About half are positive; some are mixed with one side louder, some negate ("not bad"), and about 4 % of
+    the labels are wrong. All words but the polar ones are drawn independently of the label.
 
     Parameters
     ----------
@@ -103,7 +105,8 @@ def demo(n: int = 2400, seed: int = 0) -> DemoCorpus:
         raise SettingError(
             f"n must be at least 10, so that both classes have rows to train and to test; got {n}."
         )
-    random = Random(seed)  # noqa: S311  (not for secrets; the standard generator is the same on every machine)
+    # The standard generator draws the same on every machine; nothing here is secret.
+    random = Random(seed)  # noqa: S311
     # Exact halves and fifths in a random order: shares do not depend on the seed.
     sides = [i % 2 for i in range(n)]
     random.shuffle(sides)
@@ -192,9 +195,8 @@ class _Review:
             templates,
             self._about(a),
             adj=adjective,
-            adj_upper=adjective.capitalize(),
             very=very,
-            very_upper=very.capitalize() or "Simply ",
+            verdict=(very + adjective).capitalize(),
             loved=self._draw(self.own.loved),
         )
         loud = adjective in self.own.strong and self.random.random() < 0.2
@@ -267,8 +269,7 @@ class _Review:
         return aspect
 
     def _about(self, aspect: Aspect, number: str = "") -> dict[str, str]:
-        was, they = ("were", "they") if aspect.plural else ("was", "it")
-        return {f"aspect{number}": aspect.name, f"was{number}": was, f"they{number}": they}
+        return {f"aspect{number}": aspect.name, f"was{number}": "were" if aspect.plural else "was"}
 
     def _plain(self, side: Side) -> tuple[str, ...]:
         return self.random.choices((side.strong, side.medium, side.weak), (3, 4, 4))[0]
@@ -281,13 +282,18 @@ class _Review:
             "place": side.of_place,
             "staff": side.of_staff,
         }.get(aspect.group, ())
-        return self._draw(special if special and self.random.random() < 0.4 else self._plain(side))
+        share = 0.7 if aspect.group in ("place", "staff") else 0.4
+        return self._draw(special if special and self.random.random() < share else self._plain(side))
 
     def _very(self, adjective: str) -> str:
         if self.random.random() < 0.6:
             return ""
-        strong = adjective in self.own.strong or adjective in self.other.strong
-        return self._draw(BEFORE_STRONG if strong else BEFORE_OTHERS) + " "
+        words = BEFORE_MEDIUM
+        if adjective in self.own.strong:
+            words = BEFORE_STRONG
+        elif adjective in self.own.weak:
+            words = BEFORE_WEAK
+        return self._draw(words) + " "
 
 
 def _with_article(words: str) -> str:

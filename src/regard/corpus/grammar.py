@@ -1,8 +1,9 @@
 """The words and sentences of the demonstration corpus.
 
-Every sentence exists for both sides and differs only in its polar words, so all other words are independent of the
-label. In a template ``{I}`` and ``{my}`` are the speaker, ``{thing}`` what is reviewed; the other fields are drawn
-from the lists below. Positive and negative adjectives beginning with a vowel are balanced, or "an" would take sides.
+Every sentence exists for both sides and differs only in its polar words, so all other words are independent
+of the label. In a template ``{I}`` and ``{my}`` are the speaker, ``{thing}`` what is reviewed; the other
+fields are drawn from the lists below. Positive and negative adjectives beginning with a vowel are balanced,
+or "an" would take sides.
 """
 
 from __future__ import annotations
@@ -92,25 +93,26 @@ NEGATIVE = Side(
         "hopeless",
         "pathetic",
     ),
-    medium=("poor", "bad", "annoying", "disappointing", "unimpressive", "lousy"),
+    medium=("poor", "bad", "unpleasant", "disappointing", "unimpressive", "lousy"),
     weak=("mediocre", "dull", "feeble", "forgettable", "underwhelming", "lacklustre"),
     of_story=("boring", "tedious", "predictable", "muddled"),
     of_part=("flimsy", "shoddy", "clumsy", "fiddly"),
     of_food=("bland", "stale", "greasy", "soggy"),
     of_place=("dingy", "gloomy", "cramped", "chaotic"),
     of_staff=("rude", "grumpy", "sloppy", "impatient"),
-    loved=("hated", "loathed", "disliked", "regretted"),
+    loved=("hated", "loathed", "disliked", "detested"),
     pleased=("disappointed", "annoyed", "frustrated", "irritated"),
     noun=("disaster", "travesty", "mess", "letdown", "failure"),
     adverb=("badly", "poorly", "carelessly", "clumsily"),
     advise=("avoid",),
-    negatable=("bad", "dull", "poor", "disappointing", "annoying"),
+    negatable=("bad", "dull", "poor", "disappointing", "unpleasant"),
     negatable_story=("boring", "tedious", "predictable"),
 )
 
 # Strong adjectives take other intensifiers than weak ones: "absolutely superb", but "very good".
 BEFORE_STRONG = ("absolutely", "truly", "simply", "quite", "utterly", "really")
-BEFORE_OTHERS = ("very", "really", "rather", "pretty", "so", "quite")
+BEFORE_MEDIUM = ("really", "rather", "pretty", "so", "quite")
+BEFORE_WEAK = ("very", *BEFORE_MEDIUM)
 
 
 @dataclass(frozen=True)
@@ -140,7 +142,8 @@ class Domain:
 
 _FILM = _aspects(
     "story",
-    "plot, ending, script, dialogue, opening scene, first half, second half, middle section, storyline, final act",
+    "plot, ending, script, dialogue, opening scene, first half, second half, middle section, storyline, "
+    "final act",
 ) + _aspects(
     "other", "acting, soundtrack, camerawork, lighting, casting, editing, lead actor", "costumes, songs, sets"
 )
@@ -151,7 +154,7 @@ _FOOD = (
         "starters, noodles, chips, dumplings, vegetables",
     )
     + _aspects("place", "bar, dining room, terrace, courtyard")
-    + _aspects("staff", "waiter, barman, cook")
+    + _aspects("staff", "waiter, waitress, barman, cook, owner")
 )
 
 FILM = Domain(
@@ -170,11 +173,11 @@ FILM = Domain(
         "It was showing at the cinema near {my} office.",
     ),
     details=(
-        "It runs for about {number} hours.",
+        "It runs for {few} hours and a bit.",
         "Most of it takes place in a {place}.",
         "The {job} leaves home after {number} years.",
         "There are {number} chapters, each named after a street in {city}.",
-        "The credits list {number} writers.",
+        "The credits list {few} writers.",
         "About {number} people were in the room with us.",
         "Half of it is in {language}, with subtitles.",
         "The director also shot a series about {city}.",
@@ -209,7 +212,7 @@ PRODUCT = Domain(
     details=(
         "It weighs about {number} hundred grams.",
         "There is a {colour} label on the side.",
-        "{I} keep it in the {place}.",
+        "{I} keep it in the {room}.",
         "It comes in {colour} and {colour2}.",
         "The parcel was left with {my} {relative}.",
         "{my} {relative} uses it on {day} mornings.",
@@ -235,8 +238,8 @@ RESTAURANT = Domain(
     ),
     details=(
         "{I} ordered the {dish} and {my} {relative} had the {dish2}.",
-        "The bill came to about {number} pounds each.",
-        "They serve lunch until {number}.",
+        "The bill came to about {tens} pounds each.",
+        "They serve lunch until {few} and dinner after that.",
         "There were {number} tables and a {colour} door.",
         "The owner comes from {city}.",
         "{I} paid in cash and walked back past the {place}.",
@@ -296,6 +299,9 @@ FIELDS: dict[str, tuple[str, ...]] = {
         "at noon",
     ),
     "number": ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "twelve"),
+    "few": ("two", "three", "four"),
+    "tens": ("twenty", "thirty", "forty", "fifty"),
+    "room": ("kitchen", "garage", "hall", "cellar", "attic", "bedroom"),
     "ordinal": ("second", "third", "fourth", "fifth", "sixth"),
     "colour": ("red", "blue", "green", "grey", "black", "white", "yellow", "brown"),
     "place": (
@@ -339,15 +345,15 @@ OF_AN_ASPECT = (
     "{I} have to say that the {aspect} {was} {very}{adj}.",
     "Nobody had told {me} that the {aspect} {was} so {adj}.",
     "{my} {relative} called the {aspect} {adj}, and {I} agree.",
-    "The {aspect}? {adj_upper}.",
+    "The {aspect}? {verdict}.",
     "{I} {loved} the {aspect}.",
 )
 # These need a sentence before them.
 OF_A_FURTHER_ASPECT = (
-    "As for the {aspect}, {they} {was} {very}{adj}.",
+    "As for the {aspect}: {very}{adj}.",
     "The {aspect} {was} {very}{adj} as well.",
     "Also, the {aspect} {was} {very}{adj}.",
-    "And the {aspect}? {very_upper}{adj}.",
+    "And the {aspect}? {verdict}.",
     "{I} also {loved} the {aspect}.",
     "Then there {was} the {aspect}: {very}{adj}.",
 )

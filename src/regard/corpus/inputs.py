@@ -9,6 +9,7 @@ import re
 import sys
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -250,7 +251,8 @@ def decoder_for(encoding: str) -> codecs.IncrementalDecoder:
     try:
         # CodecInfo knows whether bytes become text or, as with base64, other bytes; only `bytes.decode` asks
         # it.
-        b"".decode(encoding)
+        with suppress(UnicodeDecodeError):
+            b" ".decode(encoding)
         return codecs.getincrementaldecoder(encoding)()
     except LookupError:
         raise SettingError(

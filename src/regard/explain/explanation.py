@@ -115,7 +115,7 @@ class Explanation:
             ``"mask"`` takes away every row that contains such a word and leaves the gap: nothing new appears.
             ``"delete"`` cuts the words out of the text, so that their neighbours meet and may form a new phrase.
         """
-        from regard.explain.explain import explain_one
+        from regard.explain.explaining import explain_one
 
         places = frozenset(words)
         if unknown := [i for i in places if not 0 <= i < len(self.words)]:
