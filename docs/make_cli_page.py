@@ -18,7 +18,11 @@ def page() -> str:
     names = [command.name or command.callback.__name__ for command in app.registered_commands if command.callback]
     parts = [HEAD]
     for arguments in [[], *([name] for name in names)]:
-        shown = CliRunner().invoke(app, [*arguments, "--help"], env={"COLUMNS": "100", "TERMINAL_WIDTH": "100", "NO_COLOR": "1", "TERM": "dumb"})
+        shown = CliRunner().invoke(
+            app,
+            [*arguments, "--help"],
+            env={"COLUMNS": "100", "TERMINAL_WIDTH": "100", "NO_COLOR": "1", "TERM": "dumb"},
+        )
         title = " ".join(["regard", *arguments])
         lines = "\n".join(line.rstrip() for line in shown.output.strip("\n").splitlines())
         parts.append(f"\n## {title}\n\n```text\n{lines}\n```\n")

@@ -1,4 +1,4 @@
-"""Which words did the classifier attend to, and may I believe it?"""
+"""Text classifiers whose attention is exact, and tests of whether attention may be believed."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def test_a_folder_without_label_folders_says_what_it_holds(tmp_path):
     assert message(read, tmp_path) == (
         f"The folder {tmp_path} must hold one subfolder per label with text files in it (such as pos/ and "
         "neg/), but it "
-        "holds 1 files and 0 subfolders: to read one table name its file, such as 'a.csv'."
+        "holds 1 file and 0 subfolders: to read one table name its file, such as 'a.csv'."
     )
 
 
@@ -218,9 +218,7 @@ def test_too_many_fields_are_refused_with_their_line(tmp_path, by, end):
     [('{"text": tru}', "is not"), ("[1, 2]", "holds a list"), ('{"text":', "is not"), ('"x"', "holds a str")],
 )
 def test_a_broken_json_line_is_refused_with_its_number(tmp_path, by, line, what):
-    said = refused(
-        tmp_path, f'{{"text":"a","label":1}}\n\n{line}\n{{"text":"b","label":0}}\n', "a.jsonl", by=by
-    )
+    said = refused(tmp_path, f'{{"text":"a","label":1}}\n\n{line}\n{{"text":"b","label":0}}\n', "a.jsonl", by=by)
 
     assert f"Every line of a.jsonl must be one JSON object, but line 3 {what}" in said
 

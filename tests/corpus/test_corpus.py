@@ -38,10 +38,7 @@ def test_every_class_stays_in_the_rest(labels, fraction, seed):
 
 @given(labellings, fractions, seeds)
 def test_the_same_seed_holds_out_the_same_rows(labels, fraction, seed):
-    assert (
-        numbered(labels).stratified(fraction, seed)[1].texts
-        == numbered(labels).stratified(fraction, seed)[1].texts
-    )
+    assert numbered(labels).stratified(fraction, seed)[1].texts == numbered(labels).stratified(fraction, seed)[1].texts
 
 
 @given(labellings, fractions, seeds)

@@ -28,11 +28,7 @@ def gamma(corpus):
     positive, negative = Counter(), Counter()
     for text, label in zip(corpus.texts, corpus.labels, strict=True):
         (positive if label == "positive" else negative).update(set(words_of(text)))
-    return {
-        w: ((positive[w] - negative[w]) / n, n)
-        for w in positive | negative
-        if (n := positive[w] + negative[w])
-    }
+    return {w: ((positive[w] - negative[w]) / n, n) for w in positive | negative if (n := positive[w] + negative[w])}
 
 
 def test_it_has_the_promised_size_and_balance(corpus):

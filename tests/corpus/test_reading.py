@@ -294,9 +294,7 @@ def folder(tmp_path, files):
 
 
 def test_a_folder_with_one_subfolder_per_label_is_read(tmp_path):
-    corpus = read(
-        folder(tmp_path, {"pos/b.txt": "good", "pos/a.txt": "fine", "neg/a.txt": "poor", "README": "x"})
-    )
+    corpus = read(folder(tmp_path, {"pos/b.txt": "good", "pos/a.txt": "fine", "neg/a.txt": "poor", "README": "x"}))
 
     assert corpus.texts == ["poor", "fine", "good"]
     assert corpus.labels.tolist() == ["neg", "pos", "pos"]
@@ -306,16 +304,13 @@ def test_a_folder_with_one_subfolder_per_label_is_read(tmp_path):
 
 def test_train_and_test_above_the_labels_are_the_split_and_unsup_is_left_out(tmp_path):
     files = {
-        f"{part}/{label}/{i}.txt": f"{part} {label} {i}"
-        for part in ("train", "test")
-        for label in "ab"
-        for i in "12"
+        f"{part}/{label}/{i}.txt": f"{part} {label} {i}" for part in ("train", "test") for label in "ab" for i in "12"
     }
     corpus = read(folder(tmp_path, files | {"train/unsup/0.txt": "who knows", "train/urls.txt": "no text"}))
 
     assert len(corpus) == 8
     assert corpus.part("train").texts == ["train a 1", "train a 2", "train b 1", "train b 2"]
-    assert corpus.source.notes == ("1 files without a label (folder unsup) were left out.",)
+    assert corpus.source.notes == ("Left out: 1 file without a label, in folders called unsup.",)
 
 
 # --- public data
@@ -329,9 +324,7 @@ def test_imdb_is_understood_without_being_told():
     assert corpus.classes.tolist() == [0, 1]
 
 
-@pytest.mark.skipif(
-    not (DATA / "newsgroups_raw.parquet").exists(), reason=f"no public data in {DATA}: set REGARD_DATA"
-)
+@pytest.mark.skipif(not (DATA / "newsgroups_raw.parquet").exists(), reason=f"no public data in {DATA}: set REGARD_DATA")
 def test_blank_posts_are_left_out_of_newsgroups():
     corpus = read(DATA / "newsgroups_raw.parquet")
 

@@ -63,7 +63,7 @@ def test_every_truncation_is_noticed(fitted, tmp_path_factory, at):
     content = (folder / "m.regard").read_bytes()
     (folder / "m.regard").write_bytes(content[: int(at * len(content))])
 
-    with pytest.raises(ModelFileError, match="damaged|not a regard model"):
+    with pytest.raises(ModelFileError, match=r"damaged|not a regard model"):
         load(folder / "m.regard")
 
 
@@ -81,7 +81,13 @@ def test_every_altered_bit_is_noticed(fitted, tmp_path_factory, at, bit):
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b"hello", b"PK\x03\x04" + b"x" * 100, b"text,label\n" * 50, b"\x10" + b"\0" * 7 + b"{not json at all"],
+    [
+        b"",
+        b"hello",
+        b"PK\x03\x04" + b"x" * 100,
+        b"text,label\n" * 50,
+        b"\x10" + b"\0" * 7 + b"{not json at all",
+    ],
 )
 def test_a_foreign_file_is_refused(tmp_path, content):
     (tmp_path / "m.regard").write_bytes(content)
@@ -104,7 +110,7 @@ def test_a_model_from_a_newer_version_asks_for_an_upgrade(fitted, tmp_path, monk
     fitted.save(tmp_path / "m.regard")
     monkeypatch.undo()
 
-    with pytest.raises(ModelFileError, match="format 99.*upgrade"):
+    with pytest.raises(ModelFileError, match=r"format 99.*upgrade"):
         load(tmp_path / "m.regard")
 
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tests.strategies import any_text
 
 from regard.tokens import Vocabulary, tokenize
-from tests.strategies import any_text
 
 
 def words(text):

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.strategies import any_text
 
 from regard.tokens import Vocabulary, tokenize
-from tests.strategies import any_text
 
 texts_of_few_words = st.lists(st.text(alphabet="ab c!", max_size=30), max_size=8)
 

@@ -93,9 +93,7 @@ def average(weights: Floats, values: Floats, starts: Starts) -> Floats:
     return np.stack([weights[a:b] @ values[a:b] for a, b in pairwise(starts)]) if len(starts) > 1 else values[:0]
 
 
-def average_backward(
-    d_context: Floats, weights: Floats, values: Floats, starts: Starts
-) -> tuple[Floats, Floats]:
+def average_backward(d_context: Floats, weights: Floats, values: Floats, starts: Starts) -> tuple[Floats, Floats]:
     """Carry a gradient from the context back to weights and values.
 
         ∂L/∂w[j] = v[j] · ∂L/∂c[d],   ∂L/∂v[j] = w[j] ∂L/∂c[d],   j in document d

@@ -29,6 +29,9 @@ app = typer.Typer(
 )
 
 
+_STOPPED = "Stopped; no file was written."
+
+
 def _version(asked: bool) -> None:
     if asked:
         from importlib.metadata import version
@@ -54,7 +57,7 @@ def _guarded(command: Callable[..., None]) -> Callable[..., None]:
         except RegardError as error:
             _fail(str(error))
         except KeyboardInterrupt:
-            _fail("Stopped; no file was written.")
+            _fail(_STOPPED)
         except BrokenPipeError:
             # Whoever read our output, such as `head`, has had enough. Python must not try to flush what is left.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -79,4 +82,8 @@ def main() -> None:
         # A terminal that cannot show a character shows an escape instead of failing.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
-    app()
+    try:
+        app()
+    except KeyboardInterrupt:
+        print(f"regard: {_STOPPED}", file=sys.stderr)
+        sys.exit(1)

@@ -30,7 +30,7 @@ def explain(
     labels = {str(c): c for c in table.classes}
     explanations = explain_texts(table, texts, label=labels.get(label, label) if label is not None else None)
     if html is not None:
-        page = f"<!doctype html><meta charset='utf-8'><title>regard</title>{explanations._repr_html_()}"  # noqa: SLF001
+        page = f"<!doctype html><meta charset='utf-8'><title>regard</title>{explanations._repr_html_()}"
         write_whole(html, page.encode("utf-8", "replace"))
     if json:
         print_json([explanation.to_dict() for explanation in explanations])

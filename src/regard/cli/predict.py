@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, BinaryIO
 
@@ -50,7 +51,11 @@ def predict(
         source = stream(data, text=text, encoding=encoding)
         say.print(f"Texts are in column '{source.text_column}' ({source.text_reason}).", markup=False)
         with Progress(
-            SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), console=say, transient=True
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            TimeElapsedColumn(),
+            console=say,
+            transient=True,
         ) as progress:
             task = progress.add_task("Predicting")
             for frame in source:
@@ -97,10 +102,12 @@ def _with_predictions(
 
 
 def _write(frame: pl.DataFrame, target: BinaryIO, form: str, header: bool) -> None:
+    buffer = BytesIO()  # Polars reports a closed pipe as an error of its own; Python's write says what it is
     if form == "jsonl":
-        frame.write_ndjson(target)
+        frame.write_ndjson(buffer)
     else:
-        frame.write_csv(target, include_header=header, separator="\t" if form == "tsv" else ",")
+        frame.write_csv(buffer, include_header=header, separator="\t" if form == "tsv" else ",")
+    target.write(buffer.getbuffer())
 
 
 @contextmanager

@@ -106,9 +106,7 @@ def train_and_test(
     classifier = AttentionClassifier(**settings)
     given = parts.get("validation")
     assert training.labels is not None
-    classifier.fit(
-        training.texts, training.labels, validation=None if given is None else (given.texts, given.labels)
-    )
+    classifier.fit(training.texts, training.labels, validation=None if given is None else (given.texts, given.labels))
     seconds = time.perf_counter() - began
     result: dict[str, Any] = {"rows": {name: len(part) for name, part in parts.items()}, "seconds": seconds}
     say.print(

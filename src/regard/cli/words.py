@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 def words(
@@ -51,11 +54,10 @@ def words(
         console().print(loudest_table(table, top))
 
 
-def safe_for_spreadsheets(frame: object) -> object:
+def safe_for_spreadsheets(frame: pl.DataFrame) -> pl.DataFrame:
     """Put an apostrophe before text that a spreadsheet would run as a formula: it begins with =, +, - or @."""
     import polars as pl
 
-    assert isinstance(frame, pl.DataFrame)
     formula = r"^[=+\-@\t\r]"
     columns = [
         pl.when(pl.col(name).str.contains(formula)).then("'" + pl.col(name)).otherwise(pl.col(name)).alias(name)

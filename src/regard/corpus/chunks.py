@@ -55,8 +55,9 @@ def chunks(blocks: Iterator[bytes], size: int, settle: Settle, name: str) -> Ite
     for block in blocks:
         buffer += block
         while len(buffer) >= wanted:
-            rows, used = settle(bytes(buffer[: _portion(buffer)]), line, False)
-            if not used:
+            portion = _portion(buffer)
+            rows, used = settle(_start(buffer, portion), line, False)
+            if not used and portion < len(buffer):
                 rows, used = settle(bytes(buffer), line, False)
             if not used:
                 if len(buffer) > LONGEST_ROW:
@@ -70,7 +71,7 @@ def chunks(blocks: Iterator[bytes], size: int, settle: Settle, name: str) -> Ite
             wanted = size
     while buffer:
         portion = _portion(buffer)
-        rows, used = settle(bytes(buffer[:portion]), line, portion == len(buffer))
+        rows, used = settle(_start(buffer, portion), line, portion == len(buffer))
         if not used:
             rows, used = settle(bytes(buffer), line, True)
         yield Chunk(rows, line)
@@ -78,9 +79,14 @@ def chunks(blocks: Iterator[bytes], size: int, settle: Settle, name: str) -> Ite
         del buffer[:used]
 
 
+def _start(buffer: bytearray, size: int) -> bytes:
+    with memoryview(buffer) as view:  # a slice of the bytearray itself would be one copy more
+        return bytes(view[:size])
+
+
 def _portion(buffer: bytearray) -> int:
-    """How much of the buffer to take at once: less than all where rows are so short that there are very
-    many.""" newlines = buffer.count(b"\n")
+    """How much of the buffer to take at once: not all of it where its rows are short and very many."""
+    newlines = buffer.count(b"\n")
     return len(buffer) if newlines <= MOST_ROWS else max(len(buffer) * MOST_ROWS // newlines, 1)
 
 

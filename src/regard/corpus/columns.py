@@ -39,9 +39,7 @@ SPLIT_NAMES = {
     "test": "test",
     "testing": "test",
 }
-ROWS_LOOKED_AT = (
-    1000  # for texts; enough to know which strings are long, and the same for a file read in pieces
-)
+ROWS_LOOKED_AT = 1000  # for texts; enough to know which strings are long, and the same for a file read in pieces
 
 
 @dataclass(frozen=True)
@@ -64,9 +62,7 @@ def named(column: str, frame: pl.DataFrame, what: str, source: str) -> Choice:
     )
 
 
-def find_text(
-    frame: pl.DataFrame, source: str, wanted: str | None, taken: Iterable[str | None] = ()
-) -> Choice:
+def find_text(frame: pl.DataFrame, source: str, wanted: str | None, taken: Iterable[str | None] = ()) -> Choice:
     """Choose the column of texts.
 
     Parameters
@@ -109,9 +105,7 @@ def find_text(
             "holds strings: add one."
         )
     best = max(strings, key=lambda c: lengths[c])
-    return Choice(
-        best, "the only column" if frame.width == 1 else f"the longest strings of {frame.width} columns"
-    )
+    return Choice(best, "the only column" if frame.width == 1 else f"the longest strings of {frame.width} columns")
 
 
 def find_label(
@@ -146,9 +140,7 @@ def find_label(
             )
         return choice
     used = set(taken)
-    free = [
-        c for c, kind in frame.schema.items() if c not in used and not kind.is_nested() and kind != pl.Binary
-    ]
+    free = [c for c, kind in frame.schema.items() if c not in used and not kind.is_nested() and kind != pl.Binary]
     if (exact := _by_name(free, LABEL_NAMES)) is not None:
         return Choice(exact, "its name")
     distinct = {c: frame[c].drop_nulls().n_unique() for c in free}
@@ -200,10 +192,7 @@ def find_split(
     if by_name is not None:
         if not (strange := _strange_parts(frame[by_name])):
             return Choice(by_name, "its name"), ""
-        note = (
-            f"The column {by_name!r} is not used as a split: it has {strange}, "
-            "not only train, validation and test."
-        )
+        note = f"The column {by_name!r} is not used as a split: it has {strange}, not only train, validation and test."
     else:
         note = ""
     for c in free:

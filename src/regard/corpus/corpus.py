@@ -107,9 +107,7 @@ class Corpus:
         wanted = SPLIT_NAMES.get(name.strip().lower(), name)
         if self.split is None or wanted not in self.parts:
             has = f"has the parts {', '.join(self.parts)}" if self.parts else "has no split"
-            raise DataError(
-                f"The corpus must have the part {name!r}, but it {has}.{nearest(wanted, self.parts)}"
-            )
+            raise DataError(f"The corpus must have the part {name!r}, but it {has}.{nearest(wanted, self.parts)}")
         return self.take(self.split == wanted)
 
     def take(self, rows: NDArray[Any]) -> Self:
@@ -175,17 +173,13 @@ class Corpus:
         rows = list(texts)
         for i, text in enumerate(rows):
             if not isinstance(text, str):
-                raise DataError(
-                    f"texts must hold strings, but row {i} holds {type(text).__name__}: convert it first."
-                )
+                raise DataError(f"texts must hold strings, but row {i} holds {type(text).__name__}: convert it first.")
         array = None if labels is None else _label_array(list(labels))
         parts = None if split is None else _split_array(list(split))
         for name, column in (("labels", array), ("split", parts)):
             if column is not None and len(column) != len(rows):
                 raise DataError(f"{name} must be as many as the texts ({len(rows)}); got {len(column)}.")
-        source = Source(
-            "<columns>", "columns", len(rows), "texts", "given", "labels" if array is not None else None
-        )
+        source = Source("<columns>", "columns", len(rows), "texts", "given", "labels" if array is not None else None)
         return Corpus(rows, array, parts, source)
 
     def _with(self, texts: list[str], labels: NDArray[Any] | None, split: NDArray[Any] | None) -> Self:
@@ -195,9 +189,7 @@ class Corpus:
 
     def _labels_for(self, what: str) -> NDArray[Any]:
         if self.labels is None:
-            raise DataError(
-                f"The corpus must have labels for {what}, but it has none: read it with a label column."
-            )
+            raise DataError(f"The corpus must have labels for {what}, but it has none: read it with a label column.")
         return self.labels
 
 
@@ -213,8 +205,7 @@ def _label_array(labels: Sequence[Any]) -> NDArray[Any]:
         raise DataError(f"labels must be strings, numbers or booleans; got {odd.__name__}.")
     if len(kinds - {type(None), int, float}) > 1 or (kinds & {str, bool} and kinds & {int, float}):
         raise DataError(
-            f"labels must be of one kind; got {' and '.join(sorted(k.__name__ for k in kinds))}: convert "
-            "them first."
+            f"labels must be of one kind; got {' and '.join(sorted(k.__name__ for k in kinds))}: convert them first."
         )
     values = without_blanks(pl.Series("labels", plain, strict=False))
     if values.null_count():

@@ -48,14 +48,13 @@ class Quotes:
         self.at: NDArray[np.uint32] = np.empty(0, np.uint32)
         self.standard = True
         if b'"' in rows:
-            found: list[NDArray[np.uint32]] = []
+            self.at = np.empty(rows.count(b'"'), np.uint32)
             seen = 0
             for start in range(0, len(rows), _WINDOW):
                 at = np.flatnonzero(self.bytes[start : start + _WINDOW] == _QUOTE) + start
                 self.standard = self.standard and self._are_standard(at, seen % 2)
-                found.append(at.astype(np.uint32))
+                self.at[seen : seen + at.size] = at
                 seen += at.size
-            self.at = np.concatenate(found)
 
     def _are_standard(self, at: NDArray[np.intp], inside: int) -> bool:
         """Whether each of these quotes opens a field, closes one, or is doubled inside one."""
@@ -74,16 +73,17 @@ class Quotes:
             found = found | (byte == mark)
         return found
 
-    def outside(self, mark: int) -> NDArray[np.intp]:
+    def outside(self, mark: int) -> NDArray[np.uint32]:
         """Where the byte stands outside quotes."""
-        found: NDArray[np.intp] = np.flatnonzero(self.bytes == mark)
+        # Of the same type as `at`, or searching would first copy that into the wider one.
+        found = np.flatnonzero(self.bytes == mark).astype(np.uint32)
         return found[np.searchsorted(self.at, found) % 2 == 0] if self.at.size else found
 
     def end_of_rows(self) -> int:
         """Just after the last newline outside quotes; 0 where there is none."""
         end = self.rows.rfind(b"\n")
         while end >= 0:
-            quotes_before = int(np.searchsorted(self.at, end))
+            quotes_before = int(np.searchsorted(self.at, np.uint32(end)))
             if quotes_before % 2 == 0:
                 return end + 1
             end = self.rows.rfind(b"\n", 0, int(self.at[quotes_before - 1]))
@@ -152,11 +152,7 @@ class Delimited:
         end = quotes.end_of_rows()
         # Rewriting changes quotes and never newlines, so the cut is after as many newlines in what came.
         newlines = quotes.rows.count(b"\n", 0, end)
-        used = (
-            int(np.flatnonzero(np.frombuffer(buffer, np.uint8) == _NEWLINE)[newlines - 1]) + 1
-            if newlines
-            else 0
-        )
+        used = int(np.flatnonzero(np.frombuffer(buffer, np.uint8) == _NEWLINE)[newlines - 1]) + 1 if newlines else 0
         return quotes.rows[:end], used
 
     def _refuse_open(self, quotes: Quotes, line: int) -> None:

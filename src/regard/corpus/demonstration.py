@@ -102,9 +102,7 @@ def demo(n: int = 2400, seed: int = 0) -> DemoCorpus:
     (2400, ('train', 'test'))
     """
     if n < 10:
-        raise SettingError(
-            f"n must be at least 10, so that both classes have rows to train and to test; got {n}."
-        )
+        raise SettingError(f"n must be at least 10, so that both classes have rows to train and to test; got {n}.")
     # The standard generator draws the same on every machine; nothing here is secret.
     random = Random(seed)  # noqa: S311
     # Exact halves and fifths in a random order: shares do not depend on the seed.
@@ -288,7 +286,7 @@ class _Review:
     def _very(self, adjective: str) -> str:
         if self.random.random() < 0.6:
             return ""
-        words = BEFORE_MEDIUM
+        words: tuple[str, ...] = BEFORE_MEDIUM
         if adjective in self.own.strong:
             words = BEFORE_STRONG
         elif adjective in self.own.weak:
@@ -306,9 +304,7 @@ def _words(texts: list[str]) -> pl.DataFrame:
     sides |= {word: (-1, value) for word, value in NEGATIVE.loudness().items()}
     occurring = sorted({word for text in texts for word in re.findall(r"[a-z]+(?:'[a-z]+)?", text.lower())})
     rows = [(word, *sides.get(word, (0, 0.0))) for word in occurring]
-    return pl.DataFrame(
-        rows, schema={"word": pl.String, "side": pl.Int8, "loudness": pl.Float64}, orient="row"
-    )
+    return pl.DataFrame(rows, schema={"word": pl.String, "side": pl.Int8, "loudness": pl.Float64}, orient="row")
 
 
 def _phrases() -> pl.DataFrame:

@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from regard.corpus.columns import SPLIT_NAMES
-from regard.corpus.inputs import ENDINGS, decoder_for, not_decodable, unreadable
+from regard.corpus.inputs import ENDINGS, counted, decoder_for, not_decodable, unreadable
 from regard.errors import DataError
 
 UNLABELLED = "unsup"  # what the Large Movie Review Dataset calls its reviews without a label
@@ -53,7 +53,7 @@ class Folder:
         self.files = [f for f in files if f.label is not None] if need_labels else files
         left_out = len(files) - len(self.files)
         if left_out and self.files:
-            self.notes.append(f"{left_out:,} files without a label (folder {UNLABELLED}) were left out.")
+            self.notes.append(f"Left out: {counted(left_out, 'file')} without a label, in folders called {UNLABELLED}.")
         if not self.files:
             raise DataError(self._nothing_found(need_labels))
 
@@ -92,18 +92,12 @@ class Folder:
         wanted = "one subfolder per label with text files in it (such as pos/ and neg/)"
         if not need_labels:
             wanted = f"text files, or {wanted}"
-        tables = [
-            p.name
-            for p in inside
-            if p.is_file() and p.suffix.lower() in {".csv", ".tsv", ".jsonl", ".parquet"}
-        ]
-        advice = (
-            f"to read one table name its file, such as {tables[0]!r}" if tables else "sort the files by label"
-        )
+        tables = [p.name for p in inside if _is_table(p)]
+        advice = f"to read one table name its file, such as {tables[0]!r}" if tables else "sort the files by label"
+        files = counted(len(inside) - folders, "file")
         return (
-            f"The folder {self.path} must hold {wanted}, but it holds {len(inside) - folders} files and "
-            f"{folders} "
-            f"subfolders{' without files' if folders else ''}: {advice}."
+            f"The folder {self.path} must hold {wanted}, but it holds {files} "
+            f"and {counted(folders, 'subfolder')}{' without files' if folders else ''}: {advice}."
         )
 
 

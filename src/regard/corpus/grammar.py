@@ -142,11 +142,8 @@ class Domain:
 
 _FILM = _aspects(
     "story",
-    "plot, ending, script, dialogue, opening scene, first half, second half, middle section, storyline, "
-    "final act",
-) + _aspects(
-    "other", "acting, soundtrack, camerawork, lighting, casting, editing, lead actor", "costumes, songs, sets"
-)
+    "plot, ending, script, dialogue, opening scene, first half, second half, middle section, storyline, final act",
+) + _aspects("other", "acting, soundtrack, camerawork, lighting, casting, editing, lead actor", "costumes, songs, sets")
 _FOOD = (
     _aspects(
         "food",

@@ -74,6 +74,11 @@ class TextInput:
     blocks: Iterator[bytes]
 
 
+def counted(number: int, noun: str) -> str:
+    """``1 file``, ``2 files``."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def called(path: str | Path) -> str:
     """What messages call the input."""
     return "standard input" if str(path) == STDIN else str(path)
@@ -101,9 +106,7 @@ def _close_name(name: str, folder: Path) -> str:
 def unreadable(path: object, error: OSError) -> DataError:
     """The error for a file or folder that the system will not let us read."""
     if isinstance(error, PermissionError):
-        return DataError(
-            f"{path} must be readable, but permission was denied: change its permissions or copy it."
-        )
+        return DataError(f"{path} must be readable, but permission was denied: change its permissions or copy it.")
     return DataError(f"{path} cannot be read: {error.strerror or error}.")
 
 
@@ -122,12 +125,8 @@ def kind_of_file(path: Path) -> Format | None:
         return "Parquet"
     if by_ending == "Parquet":
         if start.startswith((_GZIP, _ZSTD)):
-            raise DataError(
-                f"{path} is a compressed Parquet file, and Parquet compresses itself: decompress it first."
-            )
-        raise DataError(
-            f"{path} is named Parquet but does not begin like one: it is damaged or of another kind."
-        )
+            raise DataError(f"{path} is a compressed Parquet file, and Parquet compresses itself: decompress it first.")
+        raise DataError(f"{path} is named Parquet but does not begin like one: it is damaged or of another kind.")
     return by_ending
 
 
@@ -190,9 +189,7 @@ def _inflated(file: _Peekable, name: str, size: int, path: Path | None) -> Itera
     start = file.peek(8)[:8]
     ending = path.suffix.lower() if path else ""
     if start.startswith(_PARQUET):
-        raise DataError(
-            f"Parquet needs a file that can be read from its end, which {name} is not: give it as a file."
-        )
+        raise DataError(f"Parquet needs a file that can be read from its end, which {name} is not: give it as a file.")
     for magic, kind in _OTHER_KINDS.items():
         if start.startswith(magic):
             raise DataError(f"{name} is {kind}, not a table that regard reads: save it as {_WANTED}.")
@@ -216,9 +213,7 @@ def _gunzipped(file: BinaryIO, name: str, size: int) -> Iterator[bytes]:
             while block := inflated.read(size):
                 yield block
     except EOFError:
-        raise DataError(
-            f"{name} ends in the middle of its gzip data: it was cut short, so copy it again."
-        ) from None
+        raise DataError(f"{name} ends in the middle of its gzip data: it was cut short, so copy it again.") from None
     except (gzip.BadGzipFile, zlib.error) as error:
         raise DataError(f"{name} is damaged gzip data ({error}): copy it again.") from None
 
@@ -228,9 +223,7 @@ def _unzstd(path: Path | None, name: str) -> Iterator[bytes]:
     import polars as pl
 
     if path is None:
-        raise DataError(
-            f"{name} is compressed with zstd: decompress it on the way in, as in `zstd -dc FILE | ...`."
-        )
+        raise DataError(f"{name} is compressed with zstd: decompress it on the way in, as in `zstd -dc FILE | ...`.")
     try:
         for lines in pl.scan_lines(path, glob=False).collect_batches(chunk_size=500):
             yield ("\n".join(lines["line"].to_list()) + "\n").encode()
@@ -238,8 +231,7 @@ def _unzstd(path: Path | None, name: str) -> Iterator[bytes]:
         raise DataError(f"{name} is damaged or cut short ({error}): copy it again.") from None
     except pl.exceptions.ComputeError:
         raise DataError(
-            f"{name} must hold UTF-8 where it is compressed with zstd: for another encoding decompress it "
-            "first."
+            f"{name} must hold UTF-8 where it is compressed with zstd: for another encoding decompress it first."
         ) from None
 
 
@@ -256,8 +248,7 @@ def decoder_for(encoding: str) -> codecs.IncrementalDecoder:
         return codecs.getincrementaldecoder(encoding)()
     except LookupError:
         raise SettingError(
-            "encoding must be one that Python knows, such as utf-8, latin-1, cp1252 or utf-16; got "
-            f"{encoding!r}."
+            f"encoding must be one that Python knows, such as utf-8, latin-1, cp1252 or utf-16; got {encoding!r}."
         ) from None
 
 
@@ -288,9 +279,7 @@ def _as_utf8(blocks: Iterator[bytes], name: str, encoding: str) -> Iterator[byte
 def _refuse_wide(block: bytes, name: str) -> None:
     for mark, wide in _WIDE_MARKS.items():
         if block.startswith(mark):
-            raise DataError(
-                f"{name} must be UTF-8, but begins with the mark of {wide.upper()}: say --encoding {wide}."
-            )
+            raise DataError(f"{name} must be UTF-8, but begins with the mark of {wide.upper()}: say --encoding {wide}.")
 
 
 def not_decodable(name: str, where: str, encoding: str, error: UnicodeDecodeError) -> DataError:
@@ -312,20 +301,14 @@ def _sniff(head: bytes, name: str, by_ending: Format | None) -> tuple[Format, by
     separator, times = _likely_separator(header)
     if by_ending == "JSON Lines" or (by_ending is None and header.startswith(b"{")):
         if header.startswith(b"["):
-            raise DataError(
-                f"{name} must hold one JSON object a line, but begins with a list: write it as JSON Lines."
-            )
+            raise DataError(f"{name} must hold one JSON object a line, but begins with a list: write it as JSON Lines.")
         return "JSON Lines", b""
     if b"\n" not in head and b"\r" in head.rstrip(b"\r"):
-        raise DataError(
-            f"{name} ends its lines with a bare carriage return: save it with \\n or Windows line ends."
-        )
+        raise DataError(f"{name} ends its lines with a bare carriage return: save it with \\n or Windows line ends.")
     if by_ending == "TSV":
         return "TSV", b"\t"
     if by_ending is None and (b"\0" in header or (not times and not _is_text_name(header))):
-        raise DataError(
-            f"{name} is not a table that regard knows: it reads {_WANTED}, each with its usual ending."
-        )
+        raise DataError(f"{name} is not a table that regard knows: it reads {_WANTED}, each with its usual ending.")
     return ("TSV" if separator == b"\t" else "CSV"), separator
 
 

@@ -65,9 +65,7 @@ def read(
     split_column = split_choice.column if split_choice else None
     label_choice = find_label(frame, name, label, taken=(text_choice.column, split_column), guess=need_labels)
     if label_choice is not None and label_choice.column == text_choice.column:
-        raise DataError(
-            f"Texts and labels must be two columns of {name}, but both are {text_choice.column!r}."
-        )
+        raise DataError(f"Texts and labels must be two columns of {name}, but both are {text_choice.column!r}.")
     if label_choice is None and need_labels:
         raise DataError(
             f"{name} must have a column of labels, but none of {', '.join(map(repr, frame.columns[:12]))} "
@@ -85,9 +83,7 @@ def read(
         texts, labels = texts.filter(keep), labels.filter(keep)
         check_usable(labels, label_choice.column, name)
     elif labels is not None and labels.null_count():
-        notes.append(
-            f"The labels are not used: {_rows(labels.null_count())} no value in column {labels.name!r}."
-        )
+        notes.append(f"The labels are not used: {_rows(labels.null_count())} no value in column {labels.name!r}.")
         labels = label_choice = None
 
     parts = canonical_split(frame[split_column]).filter(keep).to_list() if split_column else None
@@ -138,13 +134,9 @@ def _usable_rows(texts: pl.Series, labels: pl.Series, notes: list[str], column: 
             "name another column with --text."
         )
     if n := int((~has_label).sum()):
-        notes.append(
-            f"{n:,} {'row' if n == 1 else 'rows'} without a label {'was' if n == 1 else 'were'} left out."
-        )
+        notes.append(f"{n:,} {'row' if n == 1 else 'rows'} without a label {'was' if n == 1 else 'were'} left out.")
     if n := int((has_label & ~has_text).sum()):
-        notes.append(
-            f"{n:,} {'row' if n == 1 else 'rows'} without a text {'was' if n == 1 else 'were'} left out."
-        )
+        notes.append(f"{n:,} {'row' if n == 1 else 'rows'} without a text {'was' if n == 1 else 'were'} left out.")
     return has_label & has_text
 
 

@@ -85,9 +85,7 @@ class Stream:
         if frame.schema == self._schema:
             return frame
         self._dropped.update(set(frame.columns) - set(self.columns))
-        missing = [
-            pl.lit(None, dtype=self._schema[c]).alias(c) for c in self.columns if c not in frame.columns
-        ]
+        missing = [pl.lit(None, dtype=self._schema[c]).alias(c) for c in self.columns if c not in frame.columns]
         frame = frame.with_columns(missing).select(self.columns)
         try:
             return frame.cast(self._schema, strict=True)

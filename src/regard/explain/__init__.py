@@ -1,4 +1,4 @@
-"""What did the model attend to, and what did each word contribute?"""
+"""What the model attended to, and what each word contributed."""
 
 from regard.explain.explaining import explain
 from regard.explain.explanation import Explanation, Explanations, Part, Word

@@ -44,9 +44,7 @@ def explain(model: Any, texts: str | Sequence[str], *, label: Any = None) -> Exp
     return Explanations(explain_one(table, text, label) for text in texts)
 
 
-def explain_one(
-    model: TableModel, text: str, label: Any = None, masked: frozenset[int] = frozenset()
-) -> Explanation:
+def explain_one(model: TableModel, text: str, label: Any = None, masked: frozenset[int] = frozenset()) -> Explanation:
     """Explain one text; the rows that cover a masked word are left out."""
     tokens = tokenize(text)
     places = [p for p in model.vocabulary.places(text, tokens) if masked.isdisjoint(range(p.first, p.last))]

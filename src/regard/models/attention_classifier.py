@@ -24,6 +24,7 @@ from regard.tokens.ready import say_if_compiling
 if TYPE_CHECKING:
     import polars as pl
 
+
 class AttentionClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A text classifier in which every word and phrase has two numbers: how loudly it speaks, which side it takes.
 
@@ -149,7 +150,13 @@ class AttentionClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.n_iter_ = fitted.epochs
         self.validation_ = fitted.validation
         self.model_ = TableModel(
-            vocabulary, fitted.attention, fitted.polarity, fitted.bias, classes, fitted.counts, self._about(len(texts))
+            vocabulary,
+            fitted.attention,
+            fitted.polarity,
+            fitted.bias,
+            classes,
+            fitted.counts,
+            self._about(len(texts)),
         )
         return self
 

@@ -19,7 +19,7 @@ def as_texts(texts: Any) -> list[str]:
         if len(texts.columns) != 1:
             names = ", ".join(map(str, list(texts.columns)[:5]))
             raise DataError(f"Expected one column of texts; got a table with columns {names}: choose one of them.")
-        texts = texts[list(texts.columns)[0]]
+        texts = texts[next(iter(texts.columns))]
     if hasattr(texts, "to_list"):
         texts = texts.to_list()
     elif isinstance(texts, np.ndarray):
@@ -30,12 +30,12 @@ def as_texts(texts: Any) -> list[str]:
         texts = texts.tolist()
     elif not isinstance(texts, Iterable):
         raise DataError(f"Expected several texts, such as a list of strings; got {type(texts).__name__}.")
-    texts = list(texts)
-    for i, text in enumerate(texts):
+    strings: list[Any] = list(texts)
+    for i, text in enumerate(strings):
         if not isinstance(text, str):
             what = "nothing (None or NaN)" if text is None or text != text else f"{type(text).__name__} {text!r:.40}"
             raise DataError(f"Every text must be a string; got {what} at place {i}: drop that row or fill it with ''.")
-    return texts
+    return strings
 
 
 def as_labels(labels: Any, n: int) -> NDArray[Any]:
@@ -43,7 +43,7 @@ def as_labels(labels: Any, n: int) -> NDArray[Any]:
     if labels is None:
         raise DataError("Expected a label for every text; got none: training needs `y`.")
     if hasattr(labels, "columns") and len(labels.columns) == 1:
-        labels = labels[list(labels.columns)[0]]
+        labels = labels[next(iter(labels.columns))]
     if hasattr(labels, "to_list"):
         labels = labels.to_list()
     array = np.asarray(labels)

@@ -10,7 +10,8 @@ from typing import Protocol
 class Report(Protocol):
     """Says what is being done, and how far it is: a share from 0 to 1."""
 
-    def __call__(self, doing: str, share: float) -> None: ...
+    def __call__(self, doing: str, share: float) -> None:
+        """Report a step."""
 
 
 def silent(doing: str, share: float) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -85,21 +86,15 @@ def number(
         *([] if at_least is None else [f"at least {at_least}"]),
         *([] if below is None else [f"below {below}"]),
     ]
-    fits = (
-        isinstance(value, numbers.Real)
-        and not isinstance(value, bool)
-        and bool(np.isfinite(float(value)))
-        and (above is None or value > above)
-        and (at_least is None or value >= at_least)
-        and (below is None or value < below)
-    )
-    if not fits:
+    x = math.nan if isinstance(value, bool) or not isinstance(value, numbers.Real) else float(value)
+    fits = (above is None or x > above) and (at_least is None or x >= at_least) and (below is None or x < below)
+    if not (fits and math.isfinite(x)):
         raise SettingError(f"`{name}` must be a number {' and '.join(bounds)}; got {value!r}.")
 
 
 def whole(value: Any, name: str, *, at_least: int, instead: str = "") -> None:
     """Refuse what is not a whole number of at least some size."""
-    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < at_least:
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or int(value) < at_least:
         raise SettingError(f"`{name}` must be a whole number of at least {at_least}{instead}; got {value!r}.")
 
 

@@ -66,7 +66,7 @@ class TableModel:
     @property
     def sides(self) -> int:
         """One for two classes, otherwise one a class."""
-        return self.polarity.shape[1]
+        return int(self.polarity.shape[1])
 
     # -- predicting ----------------------------------------------------------------------------------------------
 
@@ -89,9 +89,8 @@ class TableModel:
 
     def predictions(self, scores: NDArray[np.float64]) -> NDArray[Any]:
         """The label of each text."""
-        if self.sides == 1:
-            return self.classes[(scores[:, 0] > 0).astype(np.intp)]
-        return self.classes[scores.argmax(axis=1)]
+        place = (scores[:, 0] > 0).astype(np.intp) if self.sides == 1 else scores.argmax(axis=1)
+        return np.asarray(self.classes[place])
 
     # -- keeping -------------------------------------------------------------------------------------------------
 
@@ -99,7 +98,7 @@ class TableModel:
         """Write the model as one file."""
         phrases = {f"phrases{level + 2}": keys for level, keys in enumerate(self.vocabulary.phrases)}
         about = {**self.about, "classes": self.classes.tolist(), "class_type": self.classes.dtype.kind}
-        tensors = {
+        tensors: dict[str, NDArray[Any]] = {
             "words": self.vocabulary.arena,
             "ends": self.vocabulary.ends,
             "attention": self.attention,
@@ -116,8 +115,10 @@ class TableModel:
         kind, about, tensors = store.read(path)
         if kind != KIND:
             raise ModelFileError(f"{path} holds a {kind}; expected a {KIND}.")
-        phrases = tuple(tensors[f"phrases{n}"] for n in range(2, 2 + sum(name.startswith("phrases") for name in tensors)))
-        classes = np.array(about.pop("classes"), dtype=_CLASS_TYPES.get(about.pop("class_type"), object))
+        phrases = tuple(
+            tensors[f"phrases{n}"] for n in range(2, 2 + sum(name.startswith("phrases") for name in tensors))
+        )
+        classes: NDArray[Any] = np.array(about.pop("classes"), dtype=_CLASS_TYPES.get(about.pop("class_type"), object))
         vocabulary = Vocabulary(tensors["words"], tensors["ends"], phrases)
         arrays = {name: tensors[name] for name in ("attention", "polarity", "bias", "counts")}
         return cls(vocabulary, classes=classes, about=about, **arrays)

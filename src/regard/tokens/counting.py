@@ -22,7 +22,6 @@ _BLOCK = 1 << 25  # characters a block: bounds the memory for the bytes of texts
 _BUCKET_BITS = 7  # phrases are counted in buckets that fit the processor's cache
 
 
-
 @dataclass
 class _Cut:
     """The tokens of a run of documents, in normal form.
@@ -59,7 +58,17 @@ class _Words:
         """The numbers of the tokens; -1 is an unknown word."""
         ids = np.empty(len(tokens.ends) - 1, np.int32)
         kernels.number_words(
-            tokens.forms, tokens.ends, 0, len(ids), False, self.arena, self.ends, self.hashes, self.slots, self.words, ids
+            tokens.forms,
+            tokens.ends,
+            0,
+            len(ids),
+            False,
+            self.arena,
+            self.ends,
+            self.hashes,
+            self.slots,
+            self.words,
+            ids,
         )
         return ids
 
@@ -74,7 +83,17 @@ class _Words:
         while True:
             self.hashes = _with_room(self.hashes, self.words + stop - done)
             done, self.words = kernels.number_words(
-                tokens.forms, tokens.ends, done, stop, True, self.arena, self.ends, self.hashes, self.slots, self.words, ids
+                tokens.forms,
+                tokens.ends,
+                done,
+                stop,
+                True,
+                self.arena,
+                self.ends,
+                self.hashes,
+                self.slots,
+                self.words,
+                ids,
             )
             if done == stop:
                 break
@@ -170,11 +189,14 @@ def learn_words(
 
     blocks = in_threads(read, _blocks(texts, n_threads), n_threads)
     hard = np.flatnonzero(np.concatenate([block.hard for _, _, block in blocks]))
-    hard_cut, hard_words = _cut_slowly([texts[i] for i in hard]), _Words.none()
+    hard_cut, hard_words = _cut_slowly([texts[i] for i in hard.tolist()]), _Words.none()
     hard_ids = hard_words.add(hard_cut)
 
     together, *others = [*(words for words, _, _ in blocks), hard_words]
-    places = [np.arange(together.words, dtype=np.int32), *(together.add(other.as_tokens()) for other in others)]
+    places = [
+        np.arange(together.words, dtype=np.int32),
+        *(together.add(other.as_tokens()) for other in others),
+    ]
     all_ids = [*(ids for _, ids, _ in blocks), hard_ids]
     counts = np.zeros(together.words, np.int64)
     for ids, place in zip(all_ids, places, strict=True):
@@ -219,7 +241,7 @@ class Reader:
 
         blocks = in_threads(read, _blocks(texts, n_threads), n_threads)
         hard = np.flatnonzero(np.concatenate([block.hard for _, block in blocks]))
-        hard_cut = _cut_slowly([texts[i] for i in hard])
+        hard_cut = _cut_slowly([texts[i] for i in hard.tolist()])
         ids, cuts = zip(*blocks, strict=True)
         return _stitch(list(ids), list(cuts), self._words.find(hard_cut), hard_cut)
 
@@ -230,13 +252,13 @@ def learn_phrases(
     """The phrases ``(prefix row, word gap places on)`` that occur ``min_count`` times, as ascending keys."""
 
     def collect(shard: tuple[int, int]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-        return kernels.phrase_keys(prefix, tokens.ids, tokens.starts, *shard, gap, _BUCKET_BITS)  # type: ignore[no-any-return]
+        return kernels.phrase_keys(prefix, tokens.ids, tokens.starts, *shard, gap, _BUCKET_BITS)
 
     shards = in_threads(collect, even_shards(tokens.starts, thread_count(n_threads)), n_threads)
 
     def count(bucket: int) -> NDArray[np.uint64]:
         keys = np.concatenate([keys[bounds[bucket] : bounds[bucket + 1]] for keys, bounds in shards])
-        return kernels.frequent_keys(keys, min_count)  # type: ignore[no-any-return]
+        return kernels.frequent_keys(keys, min_count)
 
     return np.sort(np.concatenate(in_threads(count, range(1 << _BUCKET_BITS), n_threads)))
 

@@ -10,7 +10,7 @@ def compiled_before() -> bool:
     """True if an earlier run left compiled loops where numba keeps them."""
     from regard.tokens import kernels
 
-    return any(Path(kernels.cut.stats.cache_path).glob("kernels.cut-*.nbc"))
+    return any(Path(str(kernels.cut.stats.cache_path)).glob("kernels.cut-*.nbc"))
 
 
 def say_if_compiling(report: Callable[[str, float], None]) -> None:

@@ -138,9 +138,7 @@ class Vocabulary:
         """
         tokens = tokenize(text) if tokens is None else tokens
         words = [self._word_row(token.text) for token in tokens]
-        places = [
-            Place(row, i, i + 1, tokens[i].start, tokens[i].end) for i, row in enumerate(words) if row >= 0
-        ]
+        places = [Place(row, i, i + 1, tokens[i].start, tokens[i].end) for i, row in enumerate(words) if row >= 0]
         prefix = words
         for level in range(len(self.phrases)):
             gap = level + 1
@@ -215,7 +213,14 @@ class Vocabulary:
         for level, keys in enumerate(self.phrases):
             offset = self.level_starts()[level + 1]
             counting.phrase_rows(
-                grams[level], tokens, level + 1, keys, offset, n_threads, self._key_slots[level], grams[level + 1]
+                grams[level],
+                tokens,
+                level + 1,
+                keys,
+                offset,
+                n_threads,
+                self._key_slots[level],
+                grams[level + 1],
             )
         return grams
 

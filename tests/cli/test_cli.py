@@ -1,0 +1,326 @@
+"""The program as a user meets it: results on standard output, one sentence for every mistake, exit codes."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import polars as pl
+import pytest
+
+from regard.corpus import demo
+from regard.models import TableModel
+
+
+def regard(*arguments, cwd, **kwargs):
+    """Run the installed program."""
+    return subprocess.run(
+        [sys.executable, "-m", "regard", *map(str, arguments)],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+        timeout=120,
+        env={**os.environ, "PYTHONIOENCODING": "utf-8", "COLUMNS": "120"},
+        **kwargs,
+    )
+
+
+@pytest.fixture(scope="session")
+def reviews(tmp_path_factory):
+    """A table, a model trained on it by the program, and what the program printed."""
+    folder = tmp_path_factory.mktemp("reviews")
+    corpus = demo()
+    frame = pl.DataFrame({"id": range(len(corpus)), "review": corpus.texts, "verdict": corpus.labels.tolist()})
+    frame[:2000].write_csv(folder / "reviews.csv")
+    frame[2000:].write_csv(folder / "new.csv")
+    run = regard("train", "reviews.csv", "--test", "new.csv", cwd=folder)
+    assert run.returncode == 0, run.stderr
+    return folder, run
+
+
+def test_training_says_what_it_read_and_how_good_it_is(reviews):
+    folder, run = reviews
+
+    assert "Read 2,000 rows of CSV" in run.stdout
+    assert "column 'review'" in run.stdout
+    assert "column 'verdict'" in run.stdout
+    assert "validation: accuracy" in run.stdout
+    assert "test: accuracy" in run.stdout
+    assert "macro-F1" in run.stdout
+    assert "reviews.regard" in run.stdout
+    assert len(TableModel.load(folder / "reviews.regard")) > 100
+
+
+def test_training_gives_json_for_programs(reviews):
+    folder, _ = reviews
+    run = regard("train", "reviews.csv", "--out", "again.regard", "--json", cwd=folder)
+    result = json.loads(run.stdout)
+
+    assert result["model"] == "again.regard"
+    assert 0.8 < result["validation"]["accuracy"] <= 1
+    assert not run.stderr
+
+
+def test_the_same_seed_gives_the_same_file_for_any_number_of_threads(reviews):
+    folder, _ = reviews
+    for threads in (1, 3):
+        run = regard(
+            "train",
+            "reviews.csv",
+            "--test",
+            "new.csv",
+            "--threads",
+            threads,
+            "--out",
+            f"t{threads}.regard",
+            cwd=folder,
+        )
+        assert run.returncode == 0
+
+    assert (folder / "t1.regard").read_bytes() == (folder / "t3.regard").read_bytes()
+    assert (folder / "t1.regard").read_bytes() == (folder / "reviews.regard").read_bytes()
+
+
+def test_prediction_keeps_the_columns_of_the_input(reviews):
+    folder, _ = reviews
+    run = regard("predict", "reviews.regard", "new.csv", "--out", "out.csv", "--all", cwd=folder)
+    before, after = pl.read_csv(folder / "new.csv"), pl.read_csv(folder / "out.csv")
+
+    assert run.returncode == 0
+    assert after.columns == [
+        *before.columns,
+        "prediction",
+        "probability",
+        "probability negative",
+        "probability positive",
+    ]
+    assert after.select(before.columns).equals(before)
+    assert (after["prediction"] == after["verdict"]).mean() > 0.8
+
+
+def test_prediction_reads_standard_input_and_writes_standard_output(reviews):
+    folder, _ = reviews
+    table = "text\nnot good at all\nwonderful staff\n"
+    run = regard("predict", "reviews.regard", "-", "--quiet", cwd=folder, input=table)
+    frame = pl.read_csv(io.StringIO(run.stdout))
+
+    assert frame["text"].to_list() == ["not good at all", "wonderful staff"]
+    assert frame["prediction"].to_list() == ["negative", "positive"]
+    assert not run.stderr
+
+
+def test_prediction_refuses_to_hide_a_column(reviews):
+    folder, _ = reviews
+    run = regard("predict", "reviews.regard", "-", cwd=folder, input="text,prediction\na b c,1\nd e f,2\n")
+    named = regard(
+        "predict",
+        "reviews.regard",
+        "-",
+        "--prefix",
+        "new_",
+        cwd=folder,
+        input="text,prediction\na b c,1\nd e f,2\n",
+    )
+
+    assert run.returncode == 1
+    assert "--prefix" in run.stderr
+    assert named.stdout.startswith("text,prediction,new_prediction,new_probability")
+
+
+def test_explaining_adds_up(reviews):
+    folder, _ = reviews
+    run = regard("explain", "reviews.regard", "The food was not good.", "--json", cwd=folder)
+    (explanation,) = json.loads(run.stdout)
+
+    total = explanation["bias"] + sum(part["contribution"] for part in explanation["parts"])
+    assert total == pytest.approx(explanation["score"], abs=1e-9)
+    assert abs(explanation["residual"]) < 1e-9
+    assert explanation["prediction"] == "negative"
+
+
+def test_explaining_writes_a_page(reviews):
+    folder, _ = reviews
+    run = regard("explain", "reviews.regard", "not <b>good", "--html", "why.html", cwd=folder)
+
+    assert run.returncode == 0
+    assert "&lt;b&gt;" in (folder / "why.html").read_text()
+
+
+def test_words_show_the_loudest_of_each_side(reviews):
+    folder, _ = reviews
+    shown = regard("words", "reviews.regard", "--top", 5, cwd=folder)
+    sides = json.loads(regard("words", "reviews.regard", "--top", 5, "--json", cwd=folder).stdout)
+
+    assert set(sides) == {"negative", "positive"}
+    assert all(word["polarity"] < 0 for word in sides["negative"])
+    assert all(word["polarity"] > 0 for word in sides["positive"])
+    for word in sides["positive"]:
+        assert word["word"] in shown.stdout
+
+
+def test_exported_words_are_safe_in_spreadsheets(tmp_path):
+    texts = ["=cmd good", "bad @x"] * 10
+    from regard import AttentionClassifier
+
+    AttentionClassifier().fit(texts, ["+plus", "=1+1"] * 10).save(tmp_path / "m.regard")
+    run = regard("words", "m.regard", "--csv", "w.csv", cwd=tmp_path)
+    cells = [cell for row in pl.read_csv(tmp_path / "w.csv", has_header=False).rows() for cell in row]
+
+    assert run.returncode == 0
+    texts = [c for c in cells if isinstance(c, str) and not c.lstrip("-").replace(".", "").replace("e-", "").isdigit()]
+    assert not [c for c in texts if c[0] in "=+-@"]
+
+
+def test_info_says_how_the_model_was_made(reviews):
+    folder, _ = reviews
+    about = json.loads(regard("info", "reviews.regard", "--json", cwd=folder).stdout)
+    shown = regard("info", "reviews.regard", cwd=folder).stdout
+
+    assert about["classes"] == ["negative", "positive"]
+    assert about["parameters"]["ngrams"] == 2
+    assert about["test"]["texts"] == 400
+    assert "negative, positive" in shown
+
+
+def test_the_demonstration_walks_the_whole_line(tmp_path):
+    run = regard("demo", cwd=tmp_path)
+
+    assert run.returncode == 0, run.stderr
+    assert "accuracy" in run.stdout
+    assert "residual" in run.stdout
+    assert (tmp_path / "demo.regard").exists()
+
+
+@pytest.mark.parametrize("command", ["", "demo", "train", "predict", "explain", "words", "info"])
+def test_help_has_an_example(command, tmp_path):
+    run = regard(*filter(None, [command]), "--help", cwd=tmp_path)
+
+    assert run.returncode == 0
+    assert not command or f"Example: regard {command}" in run.stdout
+
+
+# -- mistakes ----------------------------------------------------------------------------------------------------
+
+ONE_CLASS = "text,label\n" + "a good film,1\n" * 10
+GOOD = "text,label\n" + "a good film,1\na bad film,0\n" * 10
+
+
+def expect_sentence(run, *words, code=1):
+    assert run.returncode == code, run.stderr
+    assert "Traceback" not in run.stderr
+    assert len(run.stderr.strip().splitlines()) == 1, run.stderr
+    for word in words:
+        assert word in run.stderr
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("", ["empty"]),
+        ("text,label\n", ["row"]),
+        (ONE_CLASS, ["two classes"]),
+        (GOOD.replace(",1", ",").replace(",0", ","), ["label"]),
+        (GOOD.replace("label", "x").replace("text", "y"), []),
+        ('text,label\n"never closed,1\n' + "b,0\n" * 20, ["quote", "2"]),
+    ],
+    ids=["empty", "header only", "one class", "no labels", "odd names", "open quote"],
+)
+def test_bad_tables_get_one_sentence(content, words, tmp_path):
+    (tmp_path / "data.csv").write_text(content)
+    run = regard("train", "data.csv", cwd=tmp_path)
+
+    if words:
+        expect_sentence(run, *words)
+        assert [p.name for p in tmp_path.iterdir()] == ["data.csv"]
+    else:
+        assert run.returncode == 0
+
+
+def test_bytes_that_are_not_utf8_name_the_row(tmp_path):
+    (tmp_path / "data.csv").write_bytes(GOOD.encode() + "café,1\n".encode("latin-1"))
+
+    expect_sentence(regard("train", "data.csv", cwd=tmp_path), "22", "--encoding")
+    assert regard("train", "data.csv", "--encoding", "latin-1", cwd=tmp_path).returncode == 0
+
+
+def test_a_column_that_is_not_there_is_named(tmp_path):
+    (tmp_path / "data.csv").write_text(GOOD)
+
+    expect_sentence(regard("train", "data.csv", "--text", "txt", cwd=tmp_path), "'txt'", "'text'")
+
+
+def test_missing_files_are_named(tmp_path):
+    expect_sentence(regard("train", "nothing.csv", cwd=tmp_path), "nothing.csv")
+    expect_sentence(regard("explain", "nothing.regard", "x", cwd=tmp_path), "nothing.regard")
+    expect_sentence(regard("train", "nothing.csv", "--out", "no/where.regard", cwd=tmp_path), "no")
+
+
+def test_a_file_that_is_no_model_is_refused(reviews):
+    folder, _ = reviews
+
+    for command in (
+        ["explain", "reviews.csv", "x"],
+        ["words", "reviews.csv"],
+        ["predict", "reviews.csv", "new.csv"],
+    ):
+        expect_sentence(regard(*command, cwd=folder), "not a regard model")
+
+
+def test_a_failed_prediction_leaves_no_file(reviews):
+    folder, _ = reviews
+    (folder / "broken.csv").write_bytes(b"text\n" + b"a fine text\n" * 400_000 + b"caf\xe9\n")
+    run = regard("predict", "reviews.regard", "broken.csv", "--out", "broken_out.csv", "--quiet", cwd=folder)
+
+    expect_sentence(run, "--encoding")
+    assert not [p for p in folder.iterdir() if "broken_out" in p.name]
+
+
+def test_a_wrong_call_exits_with_two(tmp_path):
+    assert regard("train", cwd=tmp_path).returncode == 2
+    assert regard("trian", cwd=tmp_path).returncode == 2
+    assert regard("train", "x.csv", "--ngrams", "0", cwd=tmp_path).returncode == 2
+
+
+def test_interrupting_training_leaves_no_file(tmp_path):
+    row = "the quick brown fox jumps over the lazy dog number {} again and again,{}\n"
+    (tmp_path / "big.csv").write_text("text,label\n" + "".join(row.format(i, i % 2) for i in range(300_000)))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "regard", "train", "big.csv", "--epochs", "1000"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    for line in process.stdout:
+        if "labels" in line:
+            break
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    _, error = process.communicate(timeout=60)
+
+    assert process.returncode == 1, error
+    assert "Stopped" in error
+    assert "Traceback" not in error
+    assert [p.name for p in tmp_path.iterdir()] == ["big.csv"]
+
+
+def test_a_closed_pipe_is_no_error(reviews):
+    folder, _ = reviews
+    run = subprocess.run(
+        f"{sys.executable} -m regard predict reviews.regard new.csv -q | head -n 1",
+        shell=True,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert run.stdout.startswith("id,review")
+    assert "Error" not in run.stderr
