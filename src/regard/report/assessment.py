@@ -93,9 +93,7 @@ class Assessment:
         return cls(**known)
 
 
-def assess(
-    scores: NDArray[np.float64], labels: NDArray[Any], classes: NDArray[Any], part: str = "test"
-) -> Assessment:
+def assess(scores: NDArray[np.float64], labels: NDArray[Any], classes: NDArray[Any], part: str = "test") -> Assessment:
     """Measure predictions on labelled texts.
 
     Parameters
@@ -147,9 +145,7 @@ def _calibration(chance: NDArray[np.float64], came_true: NDArray[np.bool_]) -> t
         here = place == i
         if n := int(here.sum()):
             share = float(came_true[here].mean())
-            bins.append(
-                Bin(i / _BINS, (i + 1) / _BINS, n, float(chance[here].mean()), share, *wilson(share, n))
-            )
+            bins.append(Bin(i / _BINS, (i + 1) / _BINS, n, float(chance[here].mean()), share, *wilson(share, n)))
     return tuple(bins)
 
 

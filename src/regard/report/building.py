@@ -58,7 +58,9 @@ def report(
         raise SettingError(f"`documents` must be 0 or more; got {documents}.")
     if texts is None and labels is not None:
         raise DataError("Labels came without texts; give both, or neither.")
-    assessments, mistakes, browsable = _from_memory(table.about), (), None
+    assessments = _from_memory(table.about)
+    mistakes: tuple[Mistake, ...] = ()
+    browsable: Documents | None = None
     if texts is not None:
         texts = as_texts(texts)
         truth = None if labels is None else _alike(as_labels(labels, len(texts)), table.classes)
@@ -67,9 +69,9 @@ def report(
             fresh = assess(scores, truth, table.classes, part)
             assessments = (fresh, *(a for a in assessments if a.part != part))
         if len(texts):
-            browsable = _documents(table, texts, truth, scores, documents, part)
-            mistakes = _mistakes(browsable)
-            browsable = browsable if browsable.items else None
+            chosen = _documents(table, texts, truth, scores, documents, part)
+            mistakes = _mistakes(chosen)
+            browsable = chosen if chosen.items else None
     names = table.vocabulary.names()
     codes = table.kind_codes()
     return Report(
@@ -228,7 +230,7 @@ def _sides(table: TableModel, names: list[str], codes: NDArray[np.intp]) -> tupl
 
 
 def _turns(table: TableModel, names: list[str], codes: NDArray[np.intp]) -> tuple[Turn, ...]:
-    """Pairs that take another side than their last word, by what the training texts say and by the table's numbers.
+    """Pairs that take another side than their last word, in the training texts and in the table alike.
 
     With two classes the polarity must change its sign; with more, the class for which the row speaks loudest.
     """
@@ -238,8 +240,12 @@ def _turns(table: TableModel, names: list[str], codes: NDArray[np.intp]) -> tupl
     pairs = np.arange(table.vocabulary.words, table.vocabulary.words + len(keys))
     lasts = (keys & np.uint64(0xFFFFFFFF)).astype(np.intp)
     sides = (table.polarity[:, 0] > 0).astype(np.intp) if table.sides == 1 else table.polarity.argmax(axis=1)
-    turned = (codes[pairs] >= 2) & (codes[lasts] >= 2) & (codes[pairs] != codes[lasts])
-    turned &= (sides[pairs] == codes[pairs] - 2) & (sides[lasts] == codes[lasts] - 2)
+    leaning = table.counts.argmax(axis=1)
+    turned = (codes[pairs] >= 2) & (sides[pairs] == codes[pairs] - 2) & (sides[lasts] != sides[pairs])
+    # The training texts must agree that the word stands elsewhere, and not by a handful.
+    turned &= (leaning[lasts] == sides[lasts]) & (table.counts[lasts].max(axis=1) > 5)
+    if table.sides > 1:
+        turned &= codes[lasts] >= 2  # among many classes a word that leans nowhere turns everywhere
     found = np.flatnonzero(turned)
     found = found[np.argsort(-table.counts[pairs[found]].sum(axis=1, dtype=np.int64), kind="stable")]
     kinds = table.kind_names()

@@ -29,14 +29,18 @@ def page(report: Report) -> str:
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
-    return _environment().get_template("page.html").render(
-        report=report,
-        overview=report.overview,
-        policy=policy,
-        style=style,
-        script=script,
-        packed=packed(report),
-        confusion_limit=_CONFUSION,
+    return (
+        _environment()
+        .get_template("page.html")
+        .render(
+            report=report,
+            overview=report.overview,
+            policy=policy,
+            style=style,
+            script=script,
+            packed=packed(report),
+            confusion_limit=_CONFUSION,
+        )
     )
 
 
@@ -45,7 +49,7 @@ def notebook(report: Report) -> str:
     whole = report.to_html()
     if len(whole) <= _IN_A_CELL:
         return (
-            f'<iframe srcdoc="{escape(whole)}" sandbox="allow-scripts" title="Report of {escape(report.overview.name)}" '
+            f'<iframe srcdoc="{escape(whole)}" sandbox="allow-scripts" title="Report" '
             'width="100%" height="720" style="border:1px solid #8884;border-radius:8px"></iframe>'
         )
     return _environment().get_template("summary.html").render(overview=report.overview, megabytes=len(whole) / 1e6)
@@ -90,7 +94,7 @@ def _percent(value: float) -> str:
 
 def _share(value: float) -> str:
     """A probability that is never rounded up to certainty."""
-    return f"{min(value, 0.999):.1%}" if value < 1 else "100%"
+    return "> 99.9%" if 0.9995 < value < 1 else f"{value:.1%}"
 
 
 def _whole(value: int) -> str:
@@ -113,16 +117,9 @@ def _shade(count: int, of: int) -> int:
 def _confusions(assessment: Assessment, classes: tuple[Any, ...]) -> list[tuple[str, str, int, float]]:
     """The commonest confusions: truth, prediction, texts, and their share of the truth."""
     assert assessment.confusion is not None
-    found = [
-        (n, t, p)
-        for t, row in enumerate(assessment.confusion)
-        for p, n in enumerate(row)
-        if n and t != p
-    ]
+    found = [(n, t, p) for t, row in enumerate(assessment.confusion) for p, n in enumerate(row) if n and t != p]
     found.sort(key=lambda each: -each[0])
-    return [
-        (str(classes[t]), str(classes[p]), n, n / sum(assessment.confusion[t])) for n, t, p in found[:8]
-    ]
+    return [(str(classes[t]), str(classes[p]), n, n / sum(assessment.confusion[t])) for n, t, p in found[:8]]
 
 
 def _facts(report: Report) -> list[tuple[str, str]]:
@@ -131,9 +128,7 @@ def _facts(report: Report) -> list[tuple[str, str]]:
     facts = []
     if overview.texts is not None:
         facts.append(("Trained on", f"{overview.texts:,} texts"))
-    split = [
-        f"{name} {overview.data[name]:,}" for name in ("train", "validation", "test") if name in overview.data
-    ]
+    split = [f"{name} {overview.data[name]:,}" for name in ("train", "validation", "test") if name in overview.data]
     if len(split) > 1:
         facts.append(("Split", ", ".join(split)))
     if "path" in overview.data:

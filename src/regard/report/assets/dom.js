@@ -20,16 +20,17 @@ const printable = (text) => text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u00
 
 const signed = (x, digits = 2) => `${x < 0 ? "\u2212" : "+"}${Math.abs(x).toFixed(digits)}`;
 const whole = (n) => n.toLocaleString("en");
-const percent = (p) => (p === 1 ? "100%" : `${Math.min(99.9, 100 * p).toFixed(1)}%`);
+// Never rounded to certainty.
+const percent = (p) => (p > 0.9995 && p < 1 ? "> 99.9%" : p < 0.0005 && p > 0 ? "< 0.1%" : `${(100 * p).toFixed(1)}%`);
 const clamp = (x, low, high) => Math.min(high, Math.max(low, x));
 
 let names = 0;
 const fresh = (what) => `${what}-${++names}`;
 
-// A label above its control.
-function field(text, control, ...after) {
+// A label above its control, and beside the label what the control says.
+function field(text, control, says = null) {
   control.id ||= fresh("field");
-  return el("div", { class: "field" }, el("label", { for: control.id }, text), control, ...after);
+  return el("div", { class: "field" }, el("div", { class: "says" }, el("label", { for: control.id }, text), says), control);
 }
 
 function select(options, onchange) {

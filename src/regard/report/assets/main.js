@@ -70,8 +70,8 @@ async function start() {
 // A short text to begin with: the start of a right document, or some of the loudest words.
 function sample() {
   const documents = model.head.documents?.items ?? [];
-  const right = documents.find(([, text, truth, prediction]) => truth === prediction && text.length > 30 && text.length < 400)
-    ?? documents.find(([, text, truth, prediction]) => truth === prediction && text.length > 30);
+  const rights = documents.filter(([, text, truth, prediction]) => truth === prediction && text.length > 50);
+  const right = rights.find(([, text, , , chance]) => text.length < 260 && chance > 0.9) ?? rights[0];
   if (right) return right[1].length < 400 ? right[1] : right[1].slice(0, 300).replace(/<[^>]*>/g, " ").replace(/\s+\S*$/, " …");
   return [...document.querySelectorAll(".side")].slice(0, 3).map((side) => side.querySelector("tbody bdi")?.textContent ?? "").join(" ");
 }

@@ -337,7 +337,7 @@ function mapSection(host, model, table) {
       aside));
   legends();
   choose();
-  show(-1);
+  show(order[0] ?? -1);
   new ResizeObserver(() => { const before = canvas.width; repaint(); if (before <= 300) view = null; }).observe(canvas);
   document.addEventListener("repaint", () => { sprites = null; repaint(); });
 }
