@@ -46,7 +46,7 @@ def report(
     if json:
         print(made.to_json())
         return
-    out = model.with_suffix(".html") if out is None else out
+    out = page_beside(model) if out is None else out
     made.save(out)
     say.print(f"The report is in {out} ({out.stat().st_size / 1e6:.1f} MB); open it in a browser.", markup=False)
 
@@ -57,6 +57,11 @@ def held_out(corpus: Corpus) -> tuple[Corpus, str]:
         if part in corpus.parts:
             return corpus.part(part), part
     return corpus, "given"
+
+
+def page_beside(model: Path) -> Path:
+    """NAME.html, unless the model itself is called that."""
+    return model.with_suffix(".report.html" if model.suffix == ".html" else ".html")
 
 
 def unseen(corpus: Corpus, tested: Corpus | None) -> tuple[Corpus | None, str]:
@@ -95,7 +100,7 @@ def write_beside(classifier: AttentionClassifier, model: Path, part: Corpus | No
     from regard.report import report as make
 
     texts, labels = (None, None) if part is None else (part.texts, part.labels)
-    page = model.with_suffix(".html")
+    page = page_beside(model)
     made = make(classifier, texts, labels, name=model.stem, part=name, n_threads=classifier.n_threads)
     made.save(page)
     return page
