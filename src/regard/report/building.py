@@ -247,7 +247,9 @@ def _turns(table: TableModel, names: list[str], codes: NDArray[np.intp]) -> tupl
     if table.sides > 1:
         turned &= codes[lasts] >= 2  # among many classes a word that leans nowhere turns everywhere
     found = np.flatnonzero(turned)
-    found = found[np.argsort(-table.counts[pairs[found]].sum(axis=1, dtype=np.int64), kind="stable")]
+    # Frequent phrases first, and words that clearly stand somewhere before those that hardly do.
+    clear = np.abs(table.gamma()[lasts[found]]) * table.counts[pairs[found]].sum(axis=1, dtype=np.int64)
+    found = found[np.argsort(-clear, kind="stable")]
     kinds = table.kind_names()
     turns = []
     for i in _spread(found.tolist(), lasts):

@@ -1,5 +1,5 @@
-// The map on a canvas: zoom, pan, hover, search, filter. One pass over the points a frame, each a small ready picture;
-// names are laid over the loudest points where there is room.
+// The map on a canvas: zoom, pan, hover, search, filter. Points are stamped into the pixels; names are laid over the
+// loudest of them where there is room.
 
 const SIZES = [1.3, 2, 3, 4.4]; // radius by how often the row occurs
 const LABELS = 70;
@@ -9,7 +9,7 @@ function mapSection(host, model, table) {
   const two = model.sides === 1, labels = head.labels;
   let side = 0, level = "words", least = model.rows > 20000 ? 5 : 1, query = "";
   let rows = new Uint32Array(0), order = [], found = [], hovered = -1, chosen = -1;
-  let view = null, sprites = null, hidden = 0;
+  let view = null, stamps = null, groups = [], hidden = 0;
   const off = new Set();
 
   const canvas = el("canvas", {
@@ -42,6 +42,7 @@ function mapSection(host, model, table) {
     kept.sort((a, b) => totals[a] - totals[b]); // the most frequent are drawn last, on top
     if (hidden) kept = kept.slice(hidden);
     rows = Uint32Array.from(kept);
+    groups = Uint8Array.from(kept, group);
     // Whose name to write first: loud, on a side, and not too rare.
     const prominence = (r) => (model.kinds[r] >= 2 ? 1 : 0.25) * Math.abs(model.polarityOf(r, side)) ** 0.5
       * Math.exp(0.35 * (model.attention[r] - model.top)) * Math.log2(1 + totals[r]);
@@ -83,7 +84,10 @@ function mapSection(host, model, table) {
     repaint();
   }
 
-  const size = () => ({ width: canvas.clientWidth || 600, height: canvas.clientHeight || 400 });
+  // Asked for once a change: the browser works out the layout each time.
+  let box = { width: 600, height: 400 };
+  const size = () => box;
+  const measure = () => { box = { width: canvas.clientWidth || 600, height: canvas.clientHeight || 400 }; };
   const px = (x) => (x - view.x) * view.sx + size().width / 2;
   const py = (y) => size().height / 2 - (y - view.y) * view.sy;
 
@@ -116,22 +120,48 @@ function mapSection(host, model, table) {
 
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-  function paintSprites(ratio) {
-    const colours = [colour("--dot-none"), colour("--dot-neutral"), colour("--against"), colour("--for")];
-    sprites = colours.map((fill, g) => SIZES.map((radius) => {
-      const r = radius * (g < 2 ? 0.85 : 1.15), side = Math.ceil((2 * r + 2) * ratio);
-      const sprite = el("canvas", { width: side, height: side }), c = sprite.getContext("2d");
+  const rgb = (name) => {
+    const hex = colour(name).slice(1);
+    return [0, 2, 4].map((at) => parseInt(hex.slice(at, at + 2), 16));
+  };
+
+  // The shape of each group and size as a small field of opacities.
+  function makeStamps(ratio) {
+    const colours = ["--dot-none", "--dot-neutral", "--against", "--for"].map(rgb);
+    stamps = colours.map((fill, g) => SIZES.map((radius) => {
+      const r = radius * (g < 2 ? 0.85 : 1.15), wide = Math.ceil((2 * r + 2) * ratio);
+      const c = el("canvas", { width: wide, height: wide }).getContext("2d");
       c.scale(ratio, ratio);
-      c.translate(side / ratio / 2, side / ratio / 2);
-      c.fillStyle = c.strokeStyle = fill;
+      c.translate(wide / ratio / 2, wide / ratio / 2);
       c.globalAlpha = g < 2 ? 0.55 : 0.8;
       c.beginPath();
       if (g === 2) { c.moveTo(0, -1.2 * r); c.lineTo(1.2 * r, 0); c.lineTo(0, 1.2 * r); c.lineTo(-1.2 * r, 0); c.closePath(); } // a diamond
       else c.arc(0, 0, r, 0, 2 * Math.PI);
       if (g === 1 && r > 2) { c.lineWidth = 1.2; c.stroke(); } else c.fill();
-      return { sprite, half: side / ratio / 2, size: side / ratio };
+      return { fill, wide, opacity: c.getImageData(0, 0, wide, wide).data.filter((_, i) => i % 4 === 3) };
     }));
-    sprites.ratio = ratio;
+    stamps.ratio = ratio;
+  }
+
+  // Fifty thousand calls of a canvas are too slow for a smooth zoom; as plain numbers they take a few milliseconds.
+  function points(image, ratio) {
+    const { data, width, height } = image, { x, y } = view, offset = side * model.rows;
+    const sx = view.sx * ratio, sy = view.sy * ratio, mx = width / 2, my = height / 2;
+    for (let i = 0; i < rows.length; i++) {
+      const r = rows[i], { fill: [red, green, blue], wide, opacity } = stamps[groups[i]][bucket(totals[r])];
+      const left = Math.round((model.attention[r] - x) * sx + mx - wide / 2);
+      const top = Math.round(my - (model.polarity[offset + r] - y) * sy - wide / 2);
+      if (left <= -wide || left >= width || top <= -wide || top >= height) continue;
+      const from = Math.max(0, -left), to = Math.min(wide, width - left);
+      for (let j = Math.max(0, -top); j < Math.min(wide, height - top); j++) {
+        for (let k = from, at = ((top + j) * width + left + from) * 4; k < to; k++, at += 4) {
+          const a = opacity[j * wide + k] / 255;
+          data[at] += (red - data[at]) * a;
+          data[at + 1] += (green - data[at + 1]) * a;
+          data[at + 2] += (blue - data[at + 2]) * a;
+        }
+      }
+    }
   }
 
   const bucket = (n) => (n < 10 ? 0 : n < 100 ? 1 : n < 1000 ? 2 : 3);
@@ -143,20 +173,14 @@ function mapSection(host, model, table) {
       canvas.height = Math.round(height * ratio);
     }
     if (!view) fit();
-    if (!sprites || sprites.ratio !== ratio) paintSprites(ratio);
-    const c = context, ink = colour("--ink"), soft = colour("--soft"), line = colour("--line"), ground = colour("--surface");
+    if (!stamps || stamps.ratio !== ratio) makeStamps(ratio);
+    const c = context, ink = colour("--ink"), soft = colour("--soft"), ground = colour("--surface");
+    const image = c.createImageData(canvas.width, canvas.height);
+    const ticks = grid(image, ratio, width, height);
+    points(image, ratio);
     c.setTransform(ratio, 0, 0, ratio, 0, 0);
-    c.clearRect(0, 0, width, height);
-    grid(c, width, height, line, soft);
-
-    const { x, y, sx, sy } = view, mx = width / 2, my = height / 2, offset = side * model.rows;
-    for (let i = 0; i < rows.length; i++) {
-      const r = rows[i];
-      const cx = (model.attention[r] - x) * sx + mx, cy = my - (model.polarity[offset + r] - y) * sy;
-      if (cx < -8 || cx > width + 8 || cy < -8 || cy > height + 8) continue;
-      const s = sprites[group(r)][bucket(totals[r])];
-      c.drawImage(s.sprite, cx - s.half, cy - s.half, s.size, s.size);
-    }
+    c.putImageData(image, 0, 0);
+    axes(c, ticks, width, height, soft);
     names(c, width, height, ink, ground);
     for (const r of found.slice(0, 300)) ring(c, r, ink, 6);
     for (const r of [chosen, hovered]) if (r >= 0) { ring(c, r, ink, 8); name(c, r, ink, ground, true); }
@@ -191,30 +215,39 @@ function mapSection(host, model, table) {
       const cx = px(model.attention[r]) + 7, cy = py(model.polarityOf(r, side)) + 4;
       if (cx < 0 || cx > width - 40 || cy < 14 || cy > height - 30) continue;
       const wide = model.name(r).length * 6.6 + 4;
-      if (cx + wide > width || taken.some((box) => cx < box[2] + 4 && cx + wide > box[0] && cy - 13 < box[3] && cy + 3 > box[1])) continue;
+      if (cx + wide > width || taken.some(([l, t, r, b]) => cx < r + 4 && cx + wide > l && cy - 13 < b && cy + 3 > t)) continue;
       taken.push([cx, cy - 13, cx + wide, cy + 3]);
       name(c, r, ink, ground, false);
       if (taken.length >= most) break;
     }
   }
 
-  function grid(c, width, height, line, soft) {
-    c.font = `11px ${colour("--sans")}`;
-    c.fillStyle = soft;
-    c.lineWidth = 1;
+  // The ground and its lines; returns where the lines are.
+  function grid(image, ratio, width, height) {
+    const packed = (name) => { const [r, g, b] = rgb(name); return (255 << 24 | b << 16 | g << 8 | r) >>> 0; };
+    const pixels = new Uint32Array(image.data.buffer), line = packed("--line"), zero = packed("--edge");
+    pixels.fill(packed("--surface"));
+    const ticks = [];
     for (const [step, at, across] of [[tick(90 / view.sx), px, true], [tick(60 / view.sy), py, false]]) {
       const middle = across ? view.x : view.y, reach = (across ? width / view.sx : height / view.sy) / 2;
       for (let v = Math.ceil((middle - reach) / step) * step; v <= middle + reach; v += step) {
-        const p = Math.round(at(v)) + 0.5, zero = Math.abs(v) < step / 1e6;
-        c.strokeStyle = !across && zero ? soft : line;
-        c.beginPath();
-        if (across) { c.moveTo(p, 0); c.lineTo(p, height); } else { c.moveTo(0, p); c.lineTo(width, p); }
-        c.stroke();
-        const text = String(Number(v.toPrecision(6))).replace("-", "\u2212");
-        c.textAlign = across ? "center" : "left";
-        if (across) c.fillText(text, p, height - 6);
-        else if (p > 26 && p < height - 34) c.fillText(text, 6, p - 4);
+        const p = Math.round(at(v) * ratio), axis = !across && Math.abs(v) < step / 1e6;
+        if (p < 0 || p >= (across ? image.width : image.height)) continue;
+        if (across) for (let i = p; i < pixels.length; i += image.width) pixels[i] = line;
+        else pixels.fill(axis ? zero : line, p * image.width, (p + 1) * image.width);
+        ticks.push([p / ratio, String(Number(v.toPrecision(6))).replace("-", "\u2212"), across]);
       }
+    }
+    return ticks;
+  }
+
+  function axes(c, ticks, width, height, soft) {
+    c.font = `11px ${colour("--sans")}`;
+    c.fillStyle = soft;
+    for (const [p, text, across] of ticks) {
+      c.textAlign = across ? "center" : "left";
+      if (across) c.fillText(text, p, height - 6);
+      else if (p > 26 && p < height - 34) c.fillText(text, 6, p - 4);
     }
     c.textAlign = "right";
     c.fillText("louder →", width - 8, height - 20);
@@ -335,9 +368,15 @@ function mapSection(host, model, table) {
         el("div", { class: "row zoom" }, button("+", "Zoom in", () => zoom(1.5)), button("−", "Zoom out", () => zoom(1 / 1.5)), button("All", "Show all", fit))),
         el("div", { class: "row between" }, status, el("p", { class: "soft" }, "Drag to move; Ctrl and scroll, or + and −, to zoom."))),
       aside));
+  measure();
   legends();
   choose();
   show(order[0] ?? -1);
-  new ResizeObserver(() => { const before = canvas.width; repaint(); if (before <= 300) view = null; }).observe(canvas);
-  document.addEventListener("repaint", () => { sprites = null; repaint(); });
+  new ResizeObserver(() => {
+    const first = canvas.width === 300;
+    measure();
+    if (first) fit();
+    repaint();
+  }).observe(canvas);
+  document.addEventListener("repaint", () => { stamps = null; repaint(); });
 }
