@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from regard.corpus import demo
 from regard.report import report
 
 pytestmark = pytest.mark.xdist_group("browser")
@@ -194,3 +195,19 @@ def test_a_model_alone_has_no_documents_section(open_page, demo_report, tmp_path
     assert opened.page.locator("#documents").count() == 0
     assert opened.page.locator("nav a", has_text="Documents").count() == 0
     assert opened.page.locator("#try .parts").count() == 1
+
+
+def test_the_page_lives_in_the_frame_of_a_notebook(open_page, browser, demo_report, tmp_path):
+    corpus = demo(40)
+    made = report(demo_report[0], corpus.texts, corpus.labels)
+    (tmp_path / "notebook.html").write_text(f"<!doctype html><p>cell</p>{made._repr_html_()}", "utf-8")
+    page = browser.new_page()
+    page.goto((tmp_path / "notebook.html").as_uri())
+    frame = page.frame_locator("iframe")
+
+    frame.locator("#try .parts").wait_for()
+    frame.locator("nav a", has_text="Words").click()
+    frame.locator("#words .table").wait_for()
+    assert page.url.endswith("notebook.html")
+    assert frame.locator("#words").count() == 1
+    page.close()

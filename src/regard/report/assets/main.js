@@ -31,6 +31,17 @@ function here() {
   for (const id of links.keys()) watch.observe(document.getElementById(id));
 }
 
+// In a notebook's frame "#words" would mean a place in the notebook.
+function stayInFrame() {
+  if (location.protocol !== "about:") return;
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest?.('a[href^="#"]');
+    if (!link) return;
+    event.preventDefault();
+    document.getElementById(link.getAttribute("href").slice(1)).scrollIntoView();
+  });
+}
+
 let model;
 const ready = (async () => {
   const holder = document.getElementById("packed");
@@ -50,6 +61,7 @@ window.regard = Object.freeze({
 async function start() {
   theme();
   here();
+  stayInFrame();
   await ready;
   const at = (id) => document.getElementById(id);
   const documents = model.head.documents && documentsSection(at("documents-here"), model);

@@ -116,6 +116,9 @@ function mapSection(host, model, table) {
     repaint();
   }
 
+  // The loudest word that speaks for the class of the map.
+  const begin = () => show(order.find((row) => group(row) === 3) ?? order[0] ?? -1);
+
   // -- drawing -----------------------------------------------------------------------------------------------------
 
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -212,6 +215,7 @@ function mapSection(host, model, table) {
     const taken = [], most = Math.round(LABELS * Math.min(1.6, (width * height) / 500000));
     c.font = `12px ${colour("--sans")}`;
     for (const r of order) {
+      if (r === chosen || r === hovered) continue;
       const cx = px(model.attention[r]) + 7, cy = py(model.polarityOf(r, side)) + 4;
       if (cx < 0 || cx > width - 40 || cy < 14 || cy > height - 30) continue;
       const wide = model.name(r).length * 6.6 + 4;
@@ -357,7 +361,7 @@ function mapSection(host, model, table) {
     }).reverse());
   }
   const levels = model.levels.length > 2 ? choice("Points", [["words", "words"], ["phrases", "phrases"], ["both", "both"]], (value) => { level = value; choose(); fit(); }) : null;
-  const classes = two ? null : field("Class", select(labels.map((label, k) => [k, label]), (value) => { side = Number(value); legends(); choose(); fit(); show(chosen); }));
+  const classes = two ? null : field("Class", select(labels.map((label, k) => [k, label]), (value) => { side = Number(value); legends(); choose(); fit(); begin(); }));
   const button = (text, title, act) => el("button", { type: "button", class: "quiet", "aria-label": title, onclick: act }, text);
 
   host.append(
@@ -371,7 +375,7 @@ function mapSection(host, model, table) {
   measure();
   legends();
   choose();
-  show(order[0] ?? -1);
+  begin();
   new ResizeObserver(() => {
     const first = canvas.width === 300;
     measure();
