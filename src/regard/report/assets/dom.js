@@ -18,6 +18,7 @@ const word = (text, kind = "") => el("bdi", kind ? { class: kind } : {}, printab
 // Direction marks and control characters become visible instead of doing their work.
 const printable = (text) => text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, "\u00b7");
 
+const times = (n) => (n === 1 ? "once" : `${whole(n)} times`);
 const signed = (x, digits = 2) => `${x < 0 ? "\u2212" : "+"}${Math.abs(x).toFixed(digits)}`;
 const whole = (n) => n.toLocaleString("en");
 // Never rounded to certainty.

@@ -214,6 +214,10 @@ function mapSection(host, model, table) {
   function names(c, width, height, ink, ground) {
     const taken = [], most = Math.round(LABELS * Math.min(1.6, (width * height) / 500000));
     c.font = `12px ${colour("--sans")}`;
+    for (const r of [chosen, hovered].filter((r) => r >= 0)) {
+      const cx = px(model.attention[r]) + 11, cy = py(model.polarityOf(r, side)) + 4;
+      taken.push([cx - 20, cy - 14, cx + model.name(r).length * 7.4 + 6, cy + 5]);
+    }
     for (const r of order) {
       if (r === chosen || r === hovered) continue;
       const cx = px(model.attention[r]) + 7, cy = py(model.polarityOf(r, side)) + 4;
@@ -287,7 +291,7 @@ function mapSection(host, model, table) {
     if (row !== hovered) { hovered = row; repaint(); }
     if (row < 0) return;
     tip.replaceChildren(word(model.name(row)), el("span", {}, `attention ${signed(model.attention[row])}`),
-      el("span", {}, `polarity ${signed(model.polarityOf(row, side))}`), el("span", {}, `${whole(totals[row])} times, ${kindName(model, model.kinds[row])}`));
+      el("span", {}, `polarity ${signed(model.polarityOf(row, side))}`), el("span", {}, `${times(totals[row])}, ${kindName(model, model.kinds[row])}`));
     const left = Math.min(event.offsetX + 14, size().width - tip.offsetWidth - 6);
     const top = event.offsetY > size().height - tip.offsetHeight - 24 ? event.offsetY - tip.offsetHeight - 12 : event.offsetY + 16;
     tip.style.transform = `translate(${Math.max(4, left)}px, ${top}px)`;
@@ -348,8 +352,8 @@ function mapSection(host, model, table) {
 
   const most = totals.reduce((a, b) => Math.max(a, b), 1);
   const count = el("input", { type: "range", min: 0, max: Math.ceil(10 * Math.log10(most)), step: 1, value: Math.round(10 * Math.log10(least)),
-    oninput: () => { least = Math.max(1, Math.round(10 ** (count.value / 10))); says.textContent = `${whole(least)} times`; choose(); } });
-  const says = el("output", { class: "soft" }, `${whole(least)} times`);
+    oninput: () => { least = Math.max(1, Math.round(10 ** (count.value / 10))); says.textContent = times(least); choose(); } });
+  const says = el("output", { class: "soft" }, times(least));
   const searchBox = el("input", { type: "search", autocomplete: "off", spellcheck: "false",
     oninput: soon(() => { query = searchBox.value; search(); }, 120),
     onkeydown: (event) => { if (event.key === "Enter") { query = searchBox.value; search(); if (found.length) go(found[0]); } } });
@@ -382,5 +386,19 @@ function mapSection(host, model, table) {
     if (first) fit();
     repaint();
   }).observe(canvas);
+  // Paper is white, whatever the screen is, and this event comes before the styles of print.
+  let before;
+  addEventListener("beforeprint", () => {
+    before = document.documentElement.dataset.theme;
+    document.documentElement.dataset.theme = "light";
+    stamps = null;
+    paint();
+  });
+  addEventListener("afterprint", () => {
+    if (before) document.documentElement.dataset.theme = before;
+    else delete document.documentElement.dataset.theme;
+    stamps = null;
+    repaint();
+  });
   document.addEventListener("repaint", () => { stamps = null; repaint(); });
 }

@@ -31,7 +31,7 @@ function wordCard(model, row, side, open) {
   return el("div", { class: "card" },
     el("h3", {}, word(model.name(row))),
     el("dl", { class: "numbers" }, ...numbers.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value)))),
-    el("p", { class: "soft" }, "in training texts: ", ...counts.flatMap(([label, n], i) => [i ? ", " : "", word(label), ` ${whole(n)}`])),
+    el("p", { class: "soft" }, "in training texts: ", ...counts.flatMap(([label, n], i) => [i ? ", " : "", word(label), `: ${whole(n)}`])),
     family.length ? el("h4", {}, row < model.levels[1] ? "its phrases" : "its words") : null,
     family.length ? el("ul", { class: "family" }, ...family.slice(0, 10).map((other) => el("li", {},
       el("button", { type: "button", class: "link", onclick: () => open(other) }, word(model.name(other))),
