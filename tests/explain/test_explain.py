@@ -100,9 +100,9 @@ def test_masking_words_takes_their_rows_away(two, text, data):
     rest = whole.without(masked)
 
     table = two.model_
-    kept = {p.row for p in table.vocabulary.places(text) if masked.isdisjoint(range(p.first, p.last))}
-    loud = np.exp(table.attention[list(kept)].astype(float))
-    expected = table.bias[0] + (loud @ table.polarity[list(kept), 0] / loud.sum() if kept else 0.0)
+    kept = [p.row for p in table.vocabulary.places(text) if masked.isdisjoint(range(p.first, p.last))]
+    loud = np.exp(table.attention[kept].astype(float))
+    expected = table.bias[0] + (loud @ table.polarity[kept, 0] / loud.sum() if kept else 0.0)
     assert rest.score == pytest.approx(expected, abs=1e-9)
     assert abs(rest.residual) < 1e-12
 
@@ -120,14 +120,13 @@ def test_deleting_a_word_lets_its_neighbours_meet(two):
     assert deleted.score == pytest.approx(two.decision_function(["it was not good"])[0])
 
 
-def test_a_repeated_word_speaks_once_in_equal_shares(two):
-    once, twice = explain(two, ["good", "good, good"])
+def test_a_repeated_word_speaks_each_time(two):
+    once, twice = explain(two, ["good table", "good table, good"])
     shares = [part.weight for part in twice.parts if part.text == "good"]
 
     assert len(shares) == 2
     assert shares[0] == shares[1]
-    if "good good" not in two.model_.vocabulary.names():
-        assert twice.score == pytest.approx(once.score)
+    assert twice.score > once.score
 
 
 def test_each_class_can_be_explained(three):

@@ -21,7 +21,7 @@ def train(
     label: Annotated[str | None, typer.Option(help="The column of labels, if it is not found by itself.")] = None,
     test: Annotated[str | None, typer.Option(help="A second table to test on.")] = None,
     ngrams: Annotated[int, typer.Option(help="The longest phrase, in words.", min=1)] = 2,
-    min_count: Annotated[int, typer.Option(help="How often a word or phrase must occur.", min=1)] = 2,
+    min_count: Annotated[str, typer.Option(help="How often a word or phrase must occur, or auto.")] = "auto",
     scale: Annotated[float, typer.Option(help="The scale lambda of the attention scores.")] = 10.0,
     epochs: Annotated[str, typer.Option(help="Passes over the texts, or auto.")] = "auto",
     validation: Annotated[float, typer.Option(help="The share of texts held out, where no split is given.")] = 0.1,
@@ -41,8 +41,9 @@ def train(
     from regard.corpus import read
     from regard.errors import SettingError
 
-    if epochs != "auto" and not epochs.isdigit():
-        raise SettingError(f"`--epochs` must be a whole number or auto; got {epochs!r}.")
+    for name, value in (("--epochs", epochs), ("--min-count", min_count)):
+        if value != "auto" and not value.isdigit():
+            raise SettingError(f"`{name}` must be a whole number or auto; got {value!r}.")
     out = Path(f"{_stem(data)}.regard") if out is None else out
     _check_folder(out)
     say = console(quiet or json)
@@ -51,7 +52,7 @@ def train(
     tell(corpus, say)
     settings = {
         "ngrams": ngrams,
-        "min_count": min_count,
+        "min_count": min_count if min_count == "auto" else int(min_count),
         "scale": scale,
         "epochs": epochs if epochs == "auto" else int(epochs),
         "validation_fraction": validation,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -48,8 +47,7 @@ def explain_one(model: TableModel, text: str, label: Any = None, masked: frozens
     """Explain one text; the rows that cover a masked word are left out."""
     tokens = tokenize(text)
     places = [p for p in model.vocabulary.places(text, tokens) if masked.isdisjoint(range(p.first, p.last))]
-    occurrences = Counter(place.row for place in places)
-    rows = np.fromiter(occurrences, np.int64, len(occurrences))
+    rows = np.array([place.row for place in places], np.int64)
     weights = model.loudness[rows]
     weights = weights / weights.sum() if len(rows) else weights
     scores = model.bias + weights @ model.polarity[rows].astype(np.float64)
@@ -57,17 +55,16 @@ def explain_one(model: TableModel, text: str, label: Any = None, masked: frozens
     prediction = model.predictions(scores[None])[0]
     side, label = _side(model, prediction, label)
 
-    share = {row: weight / occurrences[row] for row, weight in zip(rows.tolist(), weights.tolist(), strict=True)}
     parts = tuple(
         Part(
             " ".join(token.text for token in tokens[place.first : place.last]),
             *place[1:],
             attention=float(model.attention[place.row]),
-            weight=share[place.row],
+            weight=weight,
             polarity=float(model.polarity[place.row, side]),
-            contribution=share[place.row] * float(model.polarity[place.row, side]),
+            contribution=weight * float(model.polarity[place.row, side]),
         )
-        for place in places
+        for place, weight in zip(places, weights.tolist(), strict=True)
     )
     return Explanation(
         text=text,

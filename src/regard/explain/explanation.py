@@ -30,7 +30,7 @@ class Part:
     attention : float
         How loudly it speaks.
     weight : float
-        Its share of the attention of this text; a row that occurs ``n`` times speaks once, in ``n`` equal shares.
+        Its share of the attention of this text.
     polarity : float
         Which side it takes.
     contribution : float

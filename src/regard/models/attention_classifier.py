@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -30,26 +31,28 @@ class AttentionClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         weight[j] ∝ exp(attention[j]),   score = bias + Σⱼ weight[j] polarity[j]
 
-    over the distinct words and phrases ``j`` of a text. The contributions weight · polarity add up to the score, so
-    an explanation estimates nothing.
+    over the words and phrases ``j`` of a text, each time they occur. The contributions weight · polarity add up to the
+    score, so an explanation estimates nothing.
 
     Parameters
     ----------
     ngrams : int, default 2
         The longest phrase that may have a row of the table, in words.
-    min_count : int, default 2
-        How often a word or phrase must occur in the training texts to have a row.
+    min_count : int or "auto", default "auto"
+        How often a word or phrase must occur in the training texts to have a row; "auto" keeps all up to four million
+        tokens (fewer, with dozens of classes) and asks for more as the texts grow, so that the table stays of a size.
     scale : float, default 10.0
         The λ of the paper: attention is loudness / scale. Steps are in proportion, so training takes the same path
         for every scale; it is the unit in which ``loudness_`` is written.
     epochs : int or "auto", default "auto"
-        Passes over the texts.
-    dropout : float, default 0.5
-        The share of a text's rows that is left out in each step.
+        Passes over the texts; "auto" takes as many, up to five, as serve held-out texts best.
+    dropout : float or "auto", default "auto"
+        The share of a text's rows that is left out in each step; "auto" leaves out more of longer texts, up to a half.
     learning_rate : float, default 1.0
         Multiplies every step.
     validation_fraction : float, default 0.1
-        The share of the texts held out to measure accuracy, where ``fit`` is given no validation texts.
+        The share of the texts held out to choose the epochs and to measure accuracy, where ``fit`` is given no
+        validation texts. The final table is learned from all texts.
     class_weight : dict, "balanced" or None, default None
         How much each class counts.
     random_state : int, RandomState or None, default 0
@@ -84,10 +87,10 @@ class AttentionClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self,
         *,
         ngrams: int = 2,
-        min_count: int = 2,
+        min_count: int | Literal["auto"] = "auto",
         scale: float = 10.0,
         epochs: int | Literal["auto"] = "auto",
-        dropout: float = 0.5,
+        dropout: float | Literal["auto"] = "auto",
         learning_rate: float = 1.0,
         validation_fraction: float = 0.1,
         class_weight: dict[Any, float] | Literal["balanced"] | None = None,
@@ -124,7 +127,8 @@ class AttentionClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         texts = as_texts(X)
         labels = as_labels(y, len(texts))
         whole(self.ngrams, "ngrams", at_least=1)
-        whole(self.min_count, "min_count", at_least=1)
+        if self.min_count != "auto":
+            whole(self.min_count, "min_count", at_least=1, instead=" or 'auto'")
         if not texts:
             raise DataError("Training needs texts; got none.")
         classes, codes = np.unique(labels, return_inverse=True)
@@ -134,13 +138,14 @@ class AttentionClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         with progress_bar(self.verbose) as report:
             say_if_compiling(report)
             report("Counting words", 0.0)
+            enough = self.min_count if self.min_count != "auto" else _enough(len(classes))
             vocabulary, tokens = Vocabulary.learn(
-                texts, ngrams=self.ngrams, min_count=self.min_count, n_threads=settings.n_threads
+                texts, ngrams=self.ngrams, min_count=enough, n_threads=settings.n_threads
             )
             if not len(vocabulary):
                 raise DataError(
-                    f"Training needs words that occur at least min_count={self.min_count} times; "
-                    f"the {len(texts)} texts have none: lower min_count or check the column of texts."
+                    f"Training needs words that occur often enough (min_count={self.min_count}); the {len(texts)} "
+                    "texts have none: lower min_count or check the column of texts."
                 )
             rows = vocabulary.rows(tokens, settings.n_threads)
             del tokens
@@ -262,6 +267,12 @@ class AttentionClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.two_d_array = False
         tags.input_tags.string = True
         return tags
+
+
+def _enough(classes: int) -> Callable[[int], int]:
+    """How often a word must occur, from how many tokens there are: the table has a number a row for each class."""
+    sides = 1 if classes == 2 else classes
+    return lambda tokens: max(1, -(-tokens // 4_000_000), -(-tokens * sides // 80_000_000))
 
 
 def load(path: str | os.PathLike[str]) -> AttentionClassifier:

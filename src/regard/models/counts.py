@@ -22,12 +22,13 @@ from regard.tokens import Rows
 
 
 class TableClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Attention over the features of a count matrix; two numbers a feature.
+    """Attention over the features of a matrix, most often counts; two numbers a feature.
 
         weight[d, j] ∝ X[d, j] exp(attention[j]),   score[d] = bias + Σⱼ weight[d, j] polarity[j]
 
     The features of a document are its non-zero columns, and ``X[d, j]`` says how many equal features column ``j``
-    stands for. ``AttentionClassifier`` does the same from texts.
+    stands for. Where the training matrix has negative values, each column becomes two features, one for what is above
+    zero and one for what is below. ``AttentionClassifier`` does the same from texts.
 
     Parameters
     ----------
@@ -37,7 +38,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     attention_ : (features,)
-        How loudly a feature speaks.
+        How loudly a feature speaks. With negative values in training, the second half is for what is below zero.
     polarity_ : (features,) or (features, classes)
         Which side it takes; one number for two classes.
     bias_ : float or (classes,)
@@ -59,7 +60,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         *,
         scale: float = 10.0,
         epochs: int | Literal["auto"] = "auto",
-        dropout: float = 0.5,
+        dropout: float | Literal["auto"] = "auto",
         learning_rate: float = 1.0,
         validation_fraction: float = 0.1,
         class_weight: dict[Any, float] | Literal["balanced"] | None = None,
@@ -83,7 +84,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : (documents, features)
-            Non-negative counts, sparse or dense.
+            Counts or other numbers, sparse or dense.
         y : (documents,)
             Labels of at least two classes.
         """
@@ -94,7 +95,8 @@ class TableClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise DataError(f"Training needs two classes or more; got one class, {self.classes_[0]!r}.")
         settings = checked(self, self.classes_, codes)
         with progress_bar(self.verbose) as report:
-            fitted = fit_table(_rows(X), X.shape[1], codes, len(self.classes_), settings, report)
+            rows, features = self._features(X, fitting=True)
+            fitted = fit_table(rows, features, codes, len(self.classes_), settings, report)
         self.attention_ = fitted.attention
         self.polarity_ = fitted.polarity[:, 0] if len(self.classes_) == 2 else fitted.polarity
         self.bias_ = float(fitted.bias[0]) if len(self.classes_) == 2 else fitted.bias
@@ -105,8 +107,9 @@ class TableClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """The score of each document: (documents,) for two classes, otherwise (documents, classes)."""
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float32, reset=False)
-        polarity = self.polarity_.reshape(X.shape[1], -1)
-        scores = score(_rows(X), loudness(self.attention_), polarity, np.atleast_1d(self.bias_), self.n_threads)
+        rows, features = self._features(X)
+        polarity = self.polarity_.reshape(features, -1)
+        scores = score(rows, loudness(self.attention_), polarity, np.atleast_1d(self.bias_), self.n_threads)
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
@@ -119,18 +122,26 @@ class TableClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         scores = self.decision_function(X)
         return np.asarray(self.classes_[(scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)])
 
+    def _features(self, X: Any, fitting: bool = False) -> tuple[Rows, int]:
+        """The matrix as ragged rows, which is what CSR is, and the number of features."""
+        X = sparse.csr_matrix(X, copy=True)
+        X.sum_duplicates()
+        X.eliminate_zeros()
+        below = X.data < 0
+        if fitting:
+            self.signed_ = bool(below.any())
+        if self.signed_:
+            X.indices = X.indices + X.shape[1] * below
+            X.data = np.abs(X.data)
+        elif below.any():
+            raise DataError(
+                f"Values must be zero or more, as in training; the smallest is {X.data.min():g}: train with such "
+                "values or leave them out."
+            )
+        rows = Rows(X.indices.astype(np.int32), X.data.astype(np.float32), X.indptr.astype(np.int64))
+        return rows, X.shape[1] * (2 if self.signed_ else 1)
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.positive_only = True
         return tags
-
-
-def _rows(X: Any) -> Rows:
-    """A count matrix as ragged rows, which is what CSR is."""
-    X = sparse.csr_matrix(X)
-    X.sum_duplicates()
-    X.eliminate_zeros()
-    if X.nnz and X.data.min() < 0:
-        raise DataError(f"Negative values in data: counts must be zero or more; the smallest is {X.data.min():g}.")
-    return Rows(X.indices.astype(np.int32), X.data.astype(np.float32), X.indptr.astype(np.int64))

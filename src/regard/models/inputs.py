@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Iterable
 from typing import Any
 
@@ -46,20 +47,30 @@ def as_labels(labels: Any, n: int) -> NDArray[Any]:
         labels = labels[next(iter(labels.columns))]
     if hasattr(labels, "to_list"):
         labels = labels.to_list()
-    array = np.asarray(labels)
-    if array.ndim == 2 and array.shape[1] == 1:
-        array = array[:, 0]
-    if array.ndim != 1 or len(array) != n:
-        raise DataError(f"Expected one label for each of the {n} texts; got labels of the shape {array.shape}.")
-    if array.dtype.kind == "O":
-        for i, label in enumerate(array):
+    if not isinstance(labels, np.ndarray):
+        whole = np.empty(len(labels), object)  # asarray would turn ["a", 1] into strings without a word
+        whole[:] = list(labels)
+        labels = whole
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        labels = labels[:, 0]
+    if labels.ndim != 1 or len(labels) != n:
+        raise DataError(f"Expected one label for each of the {n} texts; got labels of the shape {labels.shape}.")
+    if labels.dtype.kind == "O":
+        for i, label in enumerate(labels):
             if label is None or label != label:
                 raise DataError(f"Every text must have a label; got nothing at place {i}: leave that row out.")
-        kinds = {type(label) for label in array}
+        kinds = {_kind(label) for label in labels}
         if len(kinds) > 1:
-            names = " and ".join(sorted(kind.__name__ for kind in kinds))
-            raise DataError(f"Labels must be of one type; got {names}: convert them, for instance to strings.")
-        array = np.array(array.tolist())
-    if array.dtype.kind == "f" and not np.isfinite(array).all():
-        raise DataError(f"Every text must have a label; got NaN at place {int(np.argmin(np.isfinite(array)))}.")
-    return array
+            raise DataError(
+                f"Labels must be of one type; got {' and '.join(sorted(kinds))}: convert them, say to strings."
+            )
+        labels = np.array(labels.tolist())
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise DataError(f"Every text must have a label; got NaN at place {int(np.argmin(np.isfinite(labels)))}.")
+    return np.asarray(labels)
+
+
+def _kind(label: Any) -> str:
+    if isinstance(label, bool | np.bool_):
+        return "bool"
+    return "number" if isinstance(label, numbers.Real) else type(label).__name__

@@ -24,7 +24,7 @@ class Settings:
 
     scale: float
     epochs: int | Literal["auto"]
-    dropout: float
+    dropout: float | Literal["auto"]
     learning_rate: float
     validation_fraction: float
     class_weight: NDArray[np.float64]
@@ -48,7 +48,8 @@ def checked(estimator: Any, classes: NDArray[Any], codes: NDArray[np.intp]) -> S
     number(e.scale, "scale", above=0)
     if not (isinstance(e.epochs, str) and e.epochs == "auto"):
         whole(e.epochs, "epochs", at_least=1, instead=" or 'auto'")
-    number(e.dropout, "dropout", at_least=0, below=1)
+    if not (isinstance(e.dropout, str) and e.dropout == "auto"):
+        number(e.dropout, "dropout", at_least=0, below=1)
     number(e.learning_rate, "learning_rate", above=0)
     number(e.validation_fraction, "validation_fraction", at_least=0, below=1)
     if e.n_threads is not None:
@@ -56,7 +57,7 @@ def checked(estimator: Any, classes: NDArray[Any], codes: NDArray[np.intp]) -> S
     return Settings(
         float(e.scale),
         e.epochs,
-        float(e.dropout),
+        "auto" if isinstance(e.dropout, str) else float(e.dropout),
         float(e.learning_rate),
         float(e.validation_fraction),
         _class_weight(e.class_weight, classes, codes),

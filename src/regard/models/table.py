@@ -32,7 +32,7 @@ class TableModel:
 
         weight[j] ∝ exp(attention[row j]),   score = bias + Σⱼ weight[j] polarity[row j]
 
-    over the distinct rows ``j`` of a text; a text that has no row of the table scores ``bias``.
+    over the words and phrases ``j`` of a text, each time they occur; a text without any row scores ``bias``.
 
     Attributes
     ----------
@@ -79,8 +79,7 @@ class TableModel:
         from regard.attention.scoring import score
 
         rows = self.vocabulary.rows(self.vocabulary.tokens(texts, n_threads), n_threads)
-        ones = np.ones(len(rows.ids), np.float32)  # a row speaks once, however often it occurs
-        return score(rows._replace(counts=ones), self.loudness, self.polarity, self.bias, n_threads)
+        return score(rows, self.loudness, self.polarity, self.bias, n_threads)
 
     @cached_property
     def loudness(self) -> NDArray[np.float64]:

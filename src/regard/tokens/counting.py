@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -173,9 +173,9 @@ def _stitch(
 
 
 def learn_words(
-    texts: Sequence[str], min_count: int, n_threads: int | None
-) -> tuple[tuple[NDArray[np.uint8], NDArray[np.int64]], Tokens]:
-    """The words that occur ``min_count`` times, by falling frequency and then by first appearance, and the tokens.
+    texts: Sequence[str], min_count: int | Callable[[int], int], n_threads: int | None
+) -> tuple[tuple[NDArray[np.uint8], NDArray[np.int64]], Tokens, int]:
+    """The words that occur often enough, by falling frequency and then by first appearance; the tokens; what is enough.
 
     First appearance is that among the documents which the byte loops can read, then among the others; so the order
     does not depend on how the documents were cut into blocks.
@@ -204,8 +204,9 @@ def learn_words(
         kernels.tally(ids, local)
         counts[place] += local
 
+    least = min_count(int(counts.sum())) if callable(min_count) else min_count
     order = np.argsort(-counts, kind="stable")
-    order = order[: np.count_nonzero(counts >= min_count)]
+    order = order[: np.count_nonzero(counts >= least)]
     rank = np.full(together.words, -1, np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
 
@@ -214,7 +215,7 @@ def learn_words(
 
     in_threads(renumber, zip(all_ids, places, strict=True), n_threads)
     tokens = _stitch(all_ids[:-1], [block for _, _, block in blocks], hard_ids, hard_cut)
-    return _pick(together.arena, together.ends, order), tokens
+    return _pick(together.arena, together.ends, order), tokens, least
 
 
 def _pick(

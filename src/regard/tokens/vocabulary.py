@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -159,7 +159,7 @@ class Vocabulary:
         texts: Sequence[str],
         *,
         ngrams: int = 2,
-        min_count: int = 2,
+        min_count: int | Callable[[int], int] = 2,
         n_threads: int | None = None,
     ) -> tuple[Vocabulary, Tokens]:
         """Find the words and phrases that occur at least ``min_count`` times.
@@ -171,7 +171,7 @@ class Vocabulary:
         ngrams
             The longest phrase, in words.
         min_count
-            How often a word or phrase must occur to have a row.
+            How often a word or phrase must occur to have a row; a function gets it from the number of tokens.
         n_threads
             Threads; the result does not depend on it.
 
@@ -182,12 +182,12 @@ class Vocabulary:
         """
         from regard.tokens import counting
 
-        words, tokens = counting.learn_words(texts, min_count, n_threads)
+        words, tokens, least = counting.learn_words(texts, min_count, n_threads)
         vocabulary = cls(*words)
         levels: list[NDArray[np.uint64]] = []
         prefix = tokens.ids
         for gap in range(1, ngrams):
-            keys = counting.learn_phrases(prefix, tokens, gap, min_count, n_threads)
+            keys = counting.learn_phrases(prefix, tokens, gap, least, n_threads)
             levels.append(keys)
             vocabulary = cls(vocabulary.arena, vocabulary.ends, tuple(levels))
             if gap + 1 < ngrams:
