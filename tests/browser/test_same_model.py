@@ -95,7 +95,7 @@ def test_the_page_sees_every_character_as_python_does(open_page, demo_report):
 def test_settings_move_the_weights_as_the_formula_says(open_page, demo_report):
     clf, path = demo_report
     page = open_page(path).page
-    text = "the room was not good and the staff were wonderful"
+    text = "the room was not good and all staff were wonderful"
 
     def weights(**settings):
         parts = page.evaluate("([t, s]) => window.regard.explain(t, s).parts", [text, settings])

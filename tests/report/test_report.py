@@ -108,6 +108,13 @@ def test_the_json_form_is_json_and_holds_the_same(made):
     assert form["map"]["word"] == made.map.word
 
 
+def test_the_course_of_the_training_is_shown_where_it_was_kept(fitted):
+    about = {"validation": {"course": [0.5, 0.3, 0.4]}, "epochs": 2}
+    page = report(replace(fitted[0].model_, about=about)).to_html()
+
+    assert "1: 0.5000; 2: 0.3000; 3: 0.4000;" in page
+
+
 def test_an_assessment_survives_the_model_file(fitted, tmp_path):
     clf, test = fitted
     found = assess(clf.model_.scores(test.texts), test.labels, clf.classes_)
@@ -174,9 +181,9 @@ def test_the_page_is_closed_and_its_policy_names_what_it_holds(made):
 
 
 def test_sections_without_data_are_absent(fitted):
-    page = report(fitted[0]).to_html()
+    page = report(replace(fitted[0].model_, about={})).to_html()
 
-    for absent in ('id="documents"', 'href="#documents"', "mistakes", "confusion-title", "figures"):
+    for absent in ('id="documents"', 'href="#documents"', "mistakes", "confusion-title", "course-name", "figures"):
         assert absent not in re.sub(r"<(script|style)[^>]*>.*?</\1>", "", page, flags=re.DOTALL)
 
 
@@ -204,9 +211,12 @@ def test_the_page_unpacks_to_the_very_numbers(made):
         at += width * length
 
     assert at == len(content)
-    assert np.array_equal(arrays["attention"], made.model.attention)
-    assert np.array_equal(arrays["polarity"], made.model.polarity[:, 0])
-    assert np.array_equal(arrays["counts"].reshape(2, -1).T, made.model.counts)
+    codes, alone = arrays["records"].astype(int), arrays["records"].max() + np.cumsum(arrays["records"] == 0) - 1
+    line = np.where(codes > 0, codes - 1, alone)
+    assert np.array_equal(arrays["attention"][line], made.model.attention)
+    assert np.array_equal(arrays["polarity"][line], made.model.polarity[:, 0])
+    assert np.array_equal(arrays["counts"].reshape(2, -1).T[line], made.model.counts)
+    assert np.array_equal(arrays["kinds"][line], made.model.kind_codes())
 
 
 def test_a_notebook_shows_the_page_or_its_first_lines(made, monkeypatch):

@@ -115,6 +115,7 @@ def _overview(
         epochs=about.get("epochs"),
         version=about.get("regard"),
         assessments=assessments,
+        course=tuple((about.get("validation") or {}).get("course", ())),
         mistakes=mistakes,
     )
 

@@ -66,6 +66,8 @@ class Overview:
         Of regard, when it was trained.
     assessments : tuple of Assessment
         What was measured, the test first.
+    course : tuple of float
+        Log loss on held-out texts after each epoch, where the training kept it.
     mistakes : tuple of Mistake
         The most confident ones.
     """
@@ -80,6 +82,7 @@ class Overview:
     epochs: int | None
     version: str | None
     assessments: tuple[Assessment, ...]
+    course: tuple[float, ...] = ()
     mistakes: tuple[Mistake, ...] = ()
 
 

@@ -2,7 +2,8 @@
 
 The text is base64 of a raw deflate stream: the length of the head (four bytes, little-endian), the head as ASCII JSON,
 and the arrays, each in planes: first the lowest byte of every number, then the next. In planes the bytes that hardly
-vary, such as exponents and the upper bytes of small counts, stand together and compress to little.
+vary, such as exponents and the upper bytes of small counts, stand together and compress to little. Lines of the table
+that several rows share are stored once.
 """
 
 from __future__ import annotations
@@ -58,12 +59,14 @@ def _exact(label: Any) -> Any:
 
 
 def _arrays(model: TableModel) -> dict[str, NDArray[Any]]:
+    codes, first = records(model)
     arrays: dict[str, NDArray[Any]] = {
-        "attention": model.attention,
-        "polarity": model.polarity.T,
         "bias": model.bias,
-        "counts": model.counts.T.astype(np.uint32),
-        "kinds": model.kind_codes().astype(np.uint16),
+        "records": codes,
+        "attention": model.attention[first],
+        "polarity": model.polarity[first].T,
+        "counts": model.counts[first].T.astype(np.uint32),
+        "kinds": model.kind_codes()[first].astype(np.uint16),
     }
     starts = model.vocabulary.level_starts()
     for level, keys in enumerate(model.vocabulary.phrases):
@@ -77,6 +80,35 @@ def _arrays(model: TableModel) -> dict[str, NDArray[Any]]:
         arrays[f"sizes{level}"] = sizes.astype(np.uint32)
         arrays[f"steps{level}"] = steps.astype(np.uint32)
     return arrays
+
+
+def records(model: TableModel) -> tuple[NDArray[np.uint32], NDArray[np.intp]]:
+    """The distinct lines of the table: most rows are rare, and rows with equal counts have equal numbers.
+
+    Returns
+    -------
+    codes : (rows,)
+        0 for a line that no other row has, in the order of the rows; ``1 + i`` for the shared line ``i``.
+    first : (lines,)
+        A row with that line; shared lines come first, the commonest foremost, so that their numbers are small.
+    """
+    numbers = [model.attention[:, None].view(np.uint32), model.polarity.view(np.uint32)]
+    lines = np.concatenate([*numbers, model.counts.astype(np.uint32)], axis=1)
+    # Equal lines have equal sums; that unequal ones have too, by chance, is checked below.
+    factors = np.random.default_rng(0).integers(1, 2**63, lines.shape[1], np.uint64) | np.uint64(1)
+    sums = np.zeros(len(lines), np.uint64)
+    for column, factor in zip(lines.T, factors, strict=True):
+        sums += (column.astype(np.uint64) + np.uint64(1)) * factor
+        sums ^= sums >> np.uint64(29)
+    _, first, inverse, times = np.unique(sums, return_index=True, return_inverse=True, return_counts=True)
+    if any(not np.array_equal(column[first][inverse], column) for column in lines.T):
+        return np.zeros(len(lines), np.uint32), np.arange(len(lines))
+    shared = np.flatnonzero(times > 1)
+    shared = shared[np.lexsort((first[shared], -times[shared]))]
+    alone = np.sort(first[times == 1])
+    code = np.zeros(len(times), np.uint32)
+    code[shared] = 1 + np.arange(len(shared), dtype=np.uint32)
+    return code[inverse], np.concatenate([first[shared], alone])
 
 
 def encode(head: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> str:

@@ -148,12 +148,12 @@ function mapSection(host, model, table) {
 
   // Fifty thousand calls of a canvas are too slow for a smooth zoom; as plain numbers they take a few milliseconds.
   function points(image, ratio) {
-    const { data, width, height } = image, { x, y } = view, offset = side * model.rows;
+    const { data, width, height } = image, { x, y } = view, offset = side * model.lines;
     const sx = view.sx * ratio, sy = view.sy * ratio, mx = width / 2, my = height / 2;
     for (let i = 0; i < rows.length; i++) {
       const r = rows[i], { fill: [red, green, blue], wide, opacity } = stamps[groups[i]][bucket(totals[r])];
       const left = Math.round((model.attention[r] - x) * sx + mx - wide / 2);
-      const top = Math.round(my - (model.polarity[offset + r] - y) * sy - wide / 2);
+      const top = Math.round(my - (model.polarity[offset + model.line[r]] - y) * sy - wide / 2);
       if (left <= -wide || left >= width || top <= -wide || top >= height) continue;
       const from = Math.max(0, -left), to = Math.min(wide, width - left);
       for (let j = Math.max(0, -top); j < Math.min(wide, height - top); j++) {
@@ -276,9 +276,9 @@ function mapSection(host, model, table) {
 
   function nearest(cx, cy) {
     let best = -1, least = 14 ** 2;
-    const { x, y, sx, sy } = view, { width, height } = size(), offset = side * model.rows;
+    const { x, y, sx, sy } = view, { width, height } = size(), offset = side * model.lines;
     for (let i = rows.length - 1; i >= 0; i--) {
-      const dx = (model.attention[rows[i]] - x) * sx + width / 2 - cx, dy = height / 2 - (model.polarity[offset + rows[i]] - y) * sy - cy;
+      const dx = (model.attention[rows[i]] - x) * sx + width / 2 - cx, dy = height / 2 - (model.polarity[offset + model.line[rows[i]]] - y) * sy - cy;
       const d = dx * dx + dy * dy;
       if (d < least) { least = d; best = rows[i]; }
     }

@@ -1,5 +1,5 @@
 // The table model, as models/table.py and explain/explaining.py have it:
-//   weight ∝ exp(attention) over the distinct rows of a text, score = bias + Σ weight · polarity.
+//   weight ∝ exp(attention) over the rows of a text, each time they occur; score = bias + Σ weight · polarity.
 
 class Model {
   constructor({ head, arrays }) {
@@ -7,11 +7,17 @@ class Model {
     this.sides = head.sides;
     this.levels = head.levels;
     this.rows = head.levels[head.levels.length - 1];
-    this.attention = arrays.get("attention");
-    this.polarity = arrays.get("polarity"); // one side after another
     this.bias = arrays.get("bias");
-    this.counts = arrays.get("counts"); // one class after another
-    this.kinds = arrays.get("kinds");
+    // Rows with equal numbers share a line; packing.py says how they are coded.
+    const codes = arrays.get("records"), attention = arrays.get("attention"), kinds = arrays.get("kinds");
+    this.lines = attention.length;
+    this.line = new Uint32Array(this.rows);
+    let alone = codes.reduce((most, code) => Math.max(most, code), 0);
+    for (let row = 0; row < this.rows; row++) this.line[row] = codes[row] ? codes[row] - 1 : alone++;
+    this.attention = Float32Array.from(this.line, (line) => attention[line]);
+    this.kinds = Uint16Array.from(this.line, (line) => kinds[line]);
+    this.polarity = arrays.get("polarity"); // of lines, one side after another
+    this.counts = arrays.get("counts"); // of lines, one class after another
     this.top = this.attention.reduce((a, b) => Math.max(a, b), -Infinity);
     this.tokeniser = new Tokeniser(head.alphabet);
     this.words = head.words === "" ? [] : head.words.split("\n");
@@ -32,13 +38,11 @@ class Model {
   }
 
   polarityOf(row, side) {
-    return this.polarity[side * this.rows + row];
+    return this.polarity[side * this.lines + this.line[row]];
   }
 
-  countOf(row) {
-    let total = 0;
-    for (let k = 0; k < this.head.labels.length; k++) total += this.counts[k * this.rows + row];
-    return total;
+  countOf(row, k) {
+    return this.counts[k * this.lines + this.line[row]];
   }
 
   name(row) {
@@ -88,19 +92,17 @@ class Model {
     const places = this.places(tokens);
     const times = new Map();
     for (const { row } of places) times.set(row, (times.get(row) ?? 0) + 1);
-    const rows = [...times.keys()];
-    const weights = weigh(rows.map((row) => (this.attention[row] - this.top) / slower), sharpness);
+    const weights = weigh(places.map(({ row }) => (this.attention[row] - this.top) / slower), sharpness);
     const scores = Array.from(this.bias, (bias, side) => {
       let sum = 0;
-      rows.forEach((row, i) => (sum += weights[i] * this.polarityOf(row, side)));
+      places.forEach(({ row }, i) => (sum += weights[i] * this.polarityOf(row, side)));
       return bias + sum;
     });
     const chances = probabilities(scores);
     const predicted = this.sides === 1 ? Number(scores[0] > 0) : scores.indexOf(Math.max(...scores));
     const side = this.sides === 1 ? 0 : label ?? predicted;
-    const share = new Map(rows.map((row, i) => [row, weights[i] / times.get(row)]));
-    const parts = places.map(({ row, first, last }) => {
-      const weight = share.get(row), polarity = this.polarityOf(row, side);
+    const parts = places.map(({ row, first, last }, i) => {
+      const weight = weights[i], polarity = this.polarityOf(row, side);
       const attention = this.attention[row];
       return { row, first, last, times: times.get(row), attention, weight, polarity, contribution: weight * polarity };
     });

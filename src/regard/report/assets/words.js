@@ -3,7 +3,7 @@
 const PAGE = 25;
 
 function gammaOf(model, row) {
-  const k = model.head.labels.length, counts = Array.from({ length: k }, (_, c) => model.counts[c * model.rows + row]);
+  const k = model.head.labels.length, counts = Array.from({ length: k }, (_, c) => model.countOf(row, c));
   const total = Math.max(1, counts.reduce((a, b) => a + b));
   return k === 2 ? (counts[1] - counts[0]) / total : ((k * Math.max(...counts)) / total - 1) / Math.max(k - 1, 1);
 }
@@ -25,7 +25,7 @@ function relatives(model, row) {
 function wordCard(model, row, side, open) {
   const numbers = [["attention", signed(model.attention[row])], ["polarity", signed(model.polarityOf(row, side))],
     ["γ", signed(gammaOf(model, row))], ["kind", kindName(model, model.kinds[row])]];
-  const counts = model.head.labels.map((label, k) => [label, model.counts[k * model.rows + row]]).filter(([, n]) => n)
+  const counts = model.head.labels.map((label, k) => [label, model.countOf(row, k)]).filter(([, n]) => n)
     .sort((a, b) => b[1] - a[1]).slice(0, 6);
   const family = relatives(model, row);
   return el("div", { class: "card" },
@@ -45,7 +45,7 @@ function wordsSection(host, model) {
   let side = 0, query = "", level = "all", kind = "", least = 1, sort = "attention", down = true, page = 0;
   let rows = new Uint32Array(0), opened = -1, names = null;
   const totals = new Uint32Array(model.rows);
-  for (let k = 0; k < labels.length; k++) for (let r = 0; r < model.rows; r++) totals[r] += model.counts[k * model.rows + r];
+  for (let k = 0; k < labels.length; k++) for (let r = 0; r < model.rows; r++) totals[r] += model.countOf(r, k);
   model.totals = totals;
   least = model.rows > 20000 ? 5 : 1;
 
@@ -73,7 +73,7 @@ function wordsSection(host, model) {
 
   const keyOf = {
     attention: (r) => model.attention[r], polarity: (r) => model.polarityOf(r, side), total: (r) => totals[r],
-    count0: (r) => model.counts[r], count1: (r) => model.counts[model.rows + r], gamma: (r) => gammaOf(model, r), kind: (r) => model.kinds[r],
+    count0: (r) => model.countOf(r, 0), count1: (r) => model.countOf(r, 1), gamma: (r) => gammaOf(model, r), kind: (r) => model.kinds[r],
   };
 
   function refresh() {
@@ -107,7 +107,7 @@ function wordsSection(host, model) {
     const first = page * PAGE, shown = rows.subarray(first, first + PAGE);
     body.replaceChildren(...[...shown].flatMap((row) => {
       const polarity = model.polarityOf(row, side);
-      const cells = two ? [whole(model.counts[row]), whole(model.counts[model.rows + row])] : [whole(totals[row])];
+      const cells = two ? [whole(model.countOf(row, 0)), whole(model.countOf(row, 1))] : [whole(totals[row])];
       const open = row === opened;
       const line = el("tr", { class: open ? "open" : "" },
         el("th", { scope: "row" }, el("button", { type: "button", class: "link", "aria-expanded": String(open), onclick: () => toggle(row) }, word(model.name(row)))),
