@@ -16,7 +16,7 @@ from playwright.sync_api import sync_playwright
 HERE = Path(__file__).parent
 PICTURES = [
     ("map", "light", None),
-    ("try", "dark", "The plot is not good, but the acting is wonderful and never dull."),
+    ("try", "dark", "The plot is not good, but the acting is wonderful and I loved it."),
 ]
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
 

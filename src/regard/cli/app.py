@@ -30,9 +30,6 @@ app = typer.Typer(
 )
 
 
-_STOPPED = "Stopped; no file was written."
-
-
 def _version(asked: bool) -> None:
     if asked:
         from importlib.metadata import version
@@ -58,7 +55,7 @@ def _guarded(command: Callable[..., None]) -> Callable[..., None]:
         except RegardError as error:
             _fail(str(error))
         except KeyboardInterrupt:
-            _fail(_STOPPED)
+            _stop()
         except BrokenPipeError:
             # Whoever read our output, such as `head`, has had enough. Python must not try to flush what is left.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -71,6 +68,16 @@ def _guarded(command: Callable[..., None]) -> Callable[..., None]:
 def _fail(sentence: str) -> None:
     print(f"regard: {sentence}", file=sys.stderr)
     raise typer.Exit(1)
+
+
+def _stop() -> None:
+    """End at once: every `finally` on the way here has run.
+
+    Not by `sys.exit`: an interpreter that met the interrupt inside `exec` kills itself by signal on its way out.
+    """
+    sys.stdout.flush()
+    print("regard: Stopped; no file was written.", file=sys.stderr, flush=True)
+    os._exit(1)
 
 
 for _command in (demo, train, predict, explain, words, report, info):
@@ -86,5 +93,4 @@ def main() -> None:
     try:
         app()
     except KeyboardInterrupt:
-        print(f"regard: {_STOPPED}", file=sys.stderr)
-        sys.exit(1)
+        _stop()

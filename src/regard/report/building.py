@@ -245,6 +245,7 @@ def _turns(table: TableModel, names: list[str], codes: NDArray[np.intp]) -> tupl
     turned = (codes[pairs] >= 2) & (sides[pairs] == codes[pairs] - 2) & (sides[lasts] != sides[pairs])
     # The training texts must agree that the word stands elsewhere, and not by a handful.
     turned &= (leaning[lasts] == sides[lasts]) & (table.counts[lasts].max(axis=1) > 5)
+    turned &= np.abs(table.gamma()[lasts]) > 0.1
     if table.sides > 1:
         turned &= codes[lasts] >= 2  # among many classes a word that leans nowhere turns everywhere
     found = np.flatnonzero(turned)

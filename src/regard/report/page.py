@@ -137,7 +137,7 @@ def _facts(report: Report) -> list[tuple[str, str]]:
     if overview.epochs is not None:
         facts.append(("Epochs", str(overview.epochs)))
     for name, value in overview.settings.items():
-        if value is not None and name in {"scale", "ngrams", "min_count", "random_state"}:
+        if value not in (None, "auto") and name in {"scale", "ngrams", "min_count", "random_state"}:
             facts.append((_SETTINGS[name], _few(value)))
     if overview.version is not None:
         facts.append(("Made with", f"regard {overview.version}"))
@@ -147,6 +147,6 @@ def _facts(report: Report) -> list[tuple[str, str]]:
 _SETTINGS = {
     "scale": "Scale λ",
     "ngrams": "Longest phrase",
-    "min_count": "A row needs",
+    "min_count": "Rarest row",
     "random_state": "Seed",
 }
