@@ -61,6 +61,44 @@ def test_axe_finds_nothing(open_page, request, which, scheme):
     assert axe_violations(page) == []
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_pair_of_colours_has_the_contrast_of_aa(open_page, demo_report, scheme):
+    """What axe leaves open, such as text over other elements: the colours themselves."""
+    page = open_page(demo_report[1], color_scheme=scheme).page
+    names = ["ground", "surface", "raised", "ink", "soft", "for-text", "against-text", "for", "against", "loud", "edge"]
+    read = "n => getComputedStyle(document.documentElement).getPropertyValue('--' + n).trim()"
+    hexes = {name: page.evaluate(read, name) for name in names}
+    colours = {name: [int(value[i : i + 2], 16) / 255 for i in (1, 3, 5)] for name, value in hexes.items()}
+    wash = float(page.evaluate(read, "wash"))
+
+    def light(colour):
+        r, g, b = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in colour)
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b
+
+    def contrast(one, other):
+        high, low = sorted([light(one), light(other)], reverse=True)
+        return (high + 0.05) / (low + 0.05)
+
+    for ground in ("ground", "surface", "raised"):
+        for text in ("ink", "soft", "for-text", "against-text"):
+            assert contrast(colours[text], colours[ground]) >= 4.5, (text, ground)
+        for mark in ("for", "against", "edge"):
+            assert contrast(colours[mark], colours[ground]) >= 3, (mark, ground)
+        for shade, strength in (("for", wash), ("against", wash), ("loud", 1.15 * wash)):
+            over = [strength * a + (1 - strength) * b for a, b in zip(colours[shade], colours[ground], strict=True)]
+            assert contrast(colours["ink"], over) >= 4.5, (shade, ground)
+
+
+def test_a_very_long_text_is_shown_soon(open_page, demo_report):
+    page = open_page(demo_report[1]).page
+    page.evaluate("document.getElementById('text').value = 'not good at all, but wonderful! '.repeat(4000)")
+    page.evaluate("document.getElementById('text').dispatchEvent(new Event('input'))")
+    page.wait_for_timeout(200)
+
+    assert 0 < page.locator("#try .behind .h").count() <= 3000
+    assert page.evaluate("window.regard.predict(document.getElementById('text').value).tokens.length") == 28_000
+
+
 @pytest.mark.parametrize("width", [360, 768, 1280, 2560])
 def test_nothing_sticks_out_at_any_width(open_page, demo_report, hostile_report, width):
     for _, path in (demo_report, hostile_report):

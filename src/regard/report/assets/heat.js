@@ -1,22 +1,24 @@
 // A text with its words shaded. Blue with a solid line speaks for the label, orange with a dotted line against it;
 // weight has no side and is green.
 
+const SHADED = 3000;
+
 function heat(found, mode, pieces) {
   const measure = { weight: (w) => w.weight, polarity: (w) => w.polarity ?? 0, contribution: (w) => w.contribution }[mode];
   const top = found.words.reduce((most, w) => Math.max(most, Math.abs(measure(w))), 0) || 1;
+  // In a very long text only the strongest words are shaded: a browser is slow with tens of thousands of pieces.
+  const strengths = found.words.length > SHADED ? found.words.map((w) => Math.abs(measure(w)) / top).sort((a, b) => b - a) : [];
+  const least = Math.max(0.02, strengths[SHADED] ?? 0);
   const box = document.createDocumentFragment();
-  let at = 0;
+  let at = 0, room = SHADED;
   for (const w of found.words) {
-    if (w.from > at) box.append(pieces(found.text.slice(at, w.from)));
     const value = measure(w), strength = Math.abs(value) / top;
-    const text = pieces(found.text.slice(w.from, w.to));
-    if (strength < 0.02) box.append(text);
-    else {
-      const span = el("span", { class: `h ${mode === "weight" ? "loud" : value > 0 ? "for" : "against"}` }, text);
-      span.style.setProperty("--h", strength.toFixed(3));
-      span.word = w;
-      box.append(span);
-    }
+    if (strength < least || room <= 0) continue;
+    room--;
+    if (w.from > at) box.append(pieces(found.text.slice(at, w.from)));
+    const span = el("span", { class: `h ${mode === "weight" ? "loud" : value > 0 ? "for" : "against"}` }, pieces(found.text.slice(w.from, w.to)));
+    span.style.setProperty("--h", strength.toFixed(3));
+    box.append(span);
     at = w.to;
   }
   box.append(pieces(found.text.slice(at)));
