@@ -14,6 +14,7 @@ from regard.cli.demo import demo
 from regard.cli.explain import explain
 from regard.cli.info import info
 from regard.cli.predict import predict
+from regard.cli.report import report
 from regard.cli.train import train
 from regard.cli.words import words
 from regard.errors import RegardError
@@ -79,7 +80,7 @@ def _stop() -> None:
     os._exit(1)
 
 
-for _command in (demo, train, predict, explain, words, info):
+for _command in (demo, train, predict, explain, words, report, info):
     app.command()(_guarded(_command))
 
 

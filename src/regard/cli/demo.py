@@ -18,6 +18,7 @@ def demo(
     Example: [bold]regard demo[/bold]
     """
     from regard.cli.output import console, loudest_table
+    from regard.cli.report import write_beside
     from regard.cli.train import tell, train_and_test
     from regard.corpus import demo as demo_corpus
     from regard.explain import explain
@@ -36,7 +37,9 @@ def demo(
         say.print(explanation.to_rich())
         say.print(f"  [dim]residual {explanation.residual:.1e}[/dim]\n")
     classifier.save(out)
-    say.print(f"[bold]5. The model[/bold] is in [bold]{out}[/bold]. Try:")
+    page = write_beside(classifier, out, corpus.part("test"), "test")
+    say.print(f"[bold]5. The model[/bold] is in [bold]{out}[/bold].")
+    say.print(f"Its report is in {page}: open it in a browser. Try:", markup=False)
     say.print(f'  regard explain {out} "The soup was not good, but the staff were lovely!"', markup=False)
     say.print("  regard train YOUR.csv", markup=False)
 

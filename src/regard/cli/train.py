@@ -28,6 +28,7 @@ def train(
     encoding: Annotated[str, typer.Option(help="Of the input.")] = "utf-8",
     seed: Annotated[int, typer.Option(help="The same seed and data give the same model, byte by byte.")] = 0,
     threads: Annotated[int | None, typer.Option(help="Threads; all cores by default.", min=1)] = None,
+    report: Annotated[bool, typer.Option("--report/--no-report", help="Write NAME.html beside the model.")] = True,
     json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
 ) -> None:
@@ -36,6 +37,7 @@ def train(
     Example: [bold]regard train reviews.csv --out reviews.regard[/bold]
     """
     from regard.cli.output import console, print_json
+    from regard.cli.report import unseen, write_beside
     from regard.corpus import read
     from regard.errors import SettingError
 
@@ -61,10 +63,15 @@ def train(
     classifier, result = train_and_test(corpus, tested, settings, say)
     classifier.save(out)
     result["model"] = str(out)
+    if report:
+        part, name = unseen(corpus, tested)
+        result["report"] = str(write_beside(classifier, out, part, name))
     if json:
         print_json(result)
         return
-    say.print(f"\nThe model is in [bold]{out}[/bold] ({out.stat().st_size / 1e6:.1f} MB). Next:")
+    say.print(f"\nThe model is in [bold]{out}[/bold] ({out.stat().st_size / 1e6:.1f} MB).")
+    if report:
+        say.print(f"The report is in {result['report']}: open it in a browser. Next:", markup=False)
     say.print(f'  regard explain {out} "a text of yours"', markup=False)
     say.print(f"  regard words {out}", markup=False)
     say.print(f"  regard predict {out} FILE --out predicted.csv", markup=False)
@@ -97,6 +104,7 @@ def train_and_test(
     import time
 
     from regard.cli.output import percent, plural
+    from regard.cli.report import keep_assessment, unseen
     from regard.models import AttentionClassifier
 
     parts = {name: corpus.part(name) for name in corpus.parts} if corpus.split is not None else {"train": corpus}
@@ -130,6 +138,9 @@ def train_and_test(
         data={"path": Path(source.path).name, "format": source.format, **result["rows"]},
         **({"test": result["test"]} if "test" in result else {}),
     )
+    part, name = unseen(corpus, tested)
+    if part is not None:
+        keep_assessment(classifier, part, name)
     return classifier, result
 
 

@@ -141,8 +141,8 @@ class TableModel:
         k = len(self.classes)
         return np.asarray((k * counts.max(axis=1) / total - 1) / max(k - 1, 1))
 
-    def kinds(self) -> NDArray[np.str_]:
-        """Positive, negative, neutral or none; with more than two classes the dominant class in place of a sign.
+    def kind_codes(self) -> NDArray[np.intp]:
+        """0 for none, 1 for neutral, ``2 + k`` for a row that is polar towards class ``k``.
 
         Polar: |gamma| > 0.5 and more than 5 times in its class. Neutral: |gamma| < 0.1 and counts that differ by
         less than 5 between the classes.
@@ -152,10 +152,16 @@ class TableModel:
         top = counts.max(axis=1)
         polar = (np.abs(gamma) > 0.5) & (top > 5)
         neutral = (np.abs(gamma) < 0.1) & (top - counts.min(axis=1) < 5)
-        names = np.array(["negative", "positive"] if len(self.classes) == 2 else [str(label) for label in self.classes])
-        kinds = np.where(neutral, "neutral", "none").astype(object)
-        kinds[polar] = names[counts.argmax(axis=1)[polar]]
-        return kinds.astype(str)
+        return np.where(polar, 2 + counts.argmax(axis=1), np.where(neutral, 1, 0))
+
+    def kind_names(self) -> list[str]:
+        """What the codes are called."""
+        two = len(self.classes) == 2
+        return ["none", "neutral", *(["negative", "positive"] if two else [str(label) for label in self.classes])]
+
+    def kinds(self) -> NDArray[np.str_]:
+        """Positive, negative, neutral or none; with more than two classes the dominant class in place of a sign."""
+        return np.array(self.kind_names())[self.kind_codes()]
 
     def table(self) -> pl.DataFrame:
         """Every row as a Polars frame: word, attention, polarity, counts, gamma, kind."""

@@ -1,0 +1,42 @@
+"""Photograph a report for the documentation: python docs/make_report_pictures.py REPORT.html.
+
+Writes ``docs/report-map.png`` (light) and ``docs/report-try.png`` (dark). Needs Chromium and the development
+requirements.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+from playwright.sync_api import sync_playwright
+
+HERE = Path(__file__).parent
+PICTURES = [
+    ("map", "light", None),
+    ("try", "dark", "The plot is not good, but the acting is wonderful and I loved it."),
+]
+FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
+
+
+def main(report: Path) -> None:
+    """Open the report, once for each picture."""
+    chromium = os.environ.get("REGARD_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
+        for section, scheme, text in PICTURES:
+            page = browser.new_page(viewport={"width": 1280, "height": 1000}, color_scheme=scheme)
+            page.goto(report.resolve().as_uri())
+            page.wait_for_function("document.documentElement.dataset.ready === 'yes'")
+            if text is not None:
+                page.fill("#text", text)
+            page.evaluate("id => document.getElementById(id).scrollIntoView({ behavior: 'instant' })", section)
+            page.wait_for_timeout(500)
+            page.screenshot(path=HERE / f"report-{section}.png")
+        browser.close()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

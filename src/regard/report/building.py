@@ -1,0 +1,280 @@
+"""From a model, and texts if there are any, to what a report shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regard.errors import DataError, SettingError
+from regard.models.inputs import as_labels, as_texts
+from regard.models.table import TableModel, probabilities
+from regard.report.assessment import Assessment, assess
+from regard.report.data import Document, Documents, Map, Mistake, Overview, Report, Row, Side, Turn, Words
+
+_POINTS = 50_000  # the page draws as many at a time, and stays smooth
+_LOUDEST, _TURNS, _MISTAKES = 20, 14, 8
+_LONGEST = 20_000  # characters of a text to browse
+_ALTOGETHER = 1_500_000  # characters of all of them: bounds the size of the page
+_EXCERPT = 240
+
+
+def report(
+    model: Any,
+    texts: Any = None,
+    labels: Any = None,
+    *,
+    name: str | None = None,
+    part: str = "test",
+    documents: int = 200,
+    n_threads: int | None = None,
+) -> Report:
+    """Make a report of a model.
+
+    Parameters
+    ----------
+    model
+        A fitted ``AttentionClassifier``, or the ``TableModel`` inside it.
+    texts, labels
+        Texts that the model was not trained on, and the truth about them, if there are any. Without them the report
+        shows what the model itself knows.
+    name
+        What to call it; the name of the training data, if not given.
+    part
+        What to call the texts.
+    documents
+        How many of the texts the page may contain, for browsing.
+    n_threads
+        All cores, if None.
+
+    Examples
+    --------
+    >>> report(clf, texts, labels).save("reviews.html")  # doctest: +SKIP
+    """
+    table: TableModel = model if isinstance(model, TableModel) else model.model_
+    if documents < 0:
+        raise SettingError(f"`documents` must be 0 or more; got {documents}.")
+    if texts is None and labels is not None:
+        raise DataError("Labels came without texts; give both, or neither.")
+    assessments = _from_memory(table.about)
+    mistakes: tuple[Mistake, ...] = ()
+    browsable: Documents | None = None
+    if texts is not None:
+        texts = as_texts(texts)
+        truth = None if labels is None else _alike(as_labels(labels, len(texts)), table.classes)
+        scores = table.scores(texts, n_threads)
+        if truth is not None and len(texts):
+            fresh = assess(scores, truth, table.classes, part)
+            assessments = (fresh, *(a for a in assessments if a.part != part))
+        if len(texts):
+            chosen = _documents(table, texts, truth, scores, documents, part)
+            mistakes = _mistakes(chosen)
+            browsable = chosen if chosen.items else None
+    names = table.vocabulary.names()
+    codes = table.kind_codes()
+    return Report(
+        overview=_overview(table, name, assessments, mistakes),
+        map=_map(table, names, codes),
+        words=Words(_sides(table, names, codes), _turns(table, names, codes)),
+        documents=browsable,
+        model=table,
+    )
+
+
+def _alike(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[Any]:
+    """Labels of the classes' type, where a file wrote 1 for "1"; others are left as strings that match nothing."""
+    if labels.dtype.kind == classes.dtype.kind or {labels.dtype.kind, classes.dtype.kind} <= set("iufb"):
+        return labels
+    known = {str(label): label for label in classes}
+    if all(str(label) in known for label in labels.tolist()):
+        return np.array([known[str(label)] for label in labels.tolist()], dtype=classes.dtype)
+    raise DataError(
+        f"Labels must be of the model's kind, such as {classes[0].item()!r}; got {labels[0].item()!r}: name the right "
+        "column of labels."
+    )
+
+
+# -- overview ------------------------------------------------------------------------------------------------------
+
+
+def _overview(
+    table: TableModel, name: str | None, assessments: tuple[Assessment, ...], mistakes: tuple[Mistake, ...]
+) -> Overview:
+    about = table.about
+    data = dict(about.get("data", {}))
+    return Overview(
+        name=name or str(data.get("path", "")).split(".")[0] or "This model",
+        classes=tuple(table.classes.tolist()),
+        texts=about.get("texts"),
+        data=data,
+        words=table.vocabulary.words,
+        phrases=len(table) - table.vocabulary.words,
+        settings=dict(about.get("parameters", {})),
+        epochs=about.get("epochs"),
+        version=about.get("regard"),
+        assessments=assessments,
+        course=tuple((about.get("validation") or {}).get("course", ())),
+        mistakes=mistakes,
+    )
+
+
+def _from_memory(about: dict[str, Any]) -> tuple[Assessment, ...]:
+    """What was measured when the model was trained."""
+    kept = about.get("assessment", {})
+    found = []
+    for part in ("test", "validation"):
+        if kept.get("part") == part:
+            found.append(Assessment.from_dict(kept))
+        elif {"texts", "accuracy", "macro_f1", "log_loss"} <= set(about.get(part) or ()):
+            found.append(Assessment.from_dict({"part": part, **about[part]}))
+    return tuple(found)
+
+
+def _mistakes(browsable: Documents) -> tuple[Mistake, ...]:
+    wrong = [(i, d) for i, d in enumerate(browsable.items) if d.correct is False]
+    return tuple(
+        Mistake(d.row, _excerpt(d.text), d.label, d.prediction, d.probability, i) for i, d in wrong[:_MISTAKES]
+    )
+
+
+def _excerpt(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= _EXCERPT else text[:_EXCERPT].rsplit(" ", 1)[0] + " …"
+
+
+# -- documents -----------------------------------------------------------------------------------------------------
+
+
+def _documents(
+    table: TableModel,
+    texts: list[str],
+    truth: NDArray[Any] | None,
+    scores: NDArray[np.float64],
+    wanted: int,
+    part: str,
+) -> Documents:
+    """The most confident mistakes, at most half of what is wanted, and a random choice of the rest."""
+    predicted, chances = table.predictions(scores), probabilities(scores).max(axis=1)
+    right = np.ones(len(texts), np.bool_) if truth is None else predicted == truth
+    short = np.fromiter((len(text) <= _LONGEST for text in texts), np.bool_, len(texts))
+    wrong = np.flatnonzero(~right & short)
+    wrong = wrong[np.argsort(-chances[wrong], kind="stable")]
+    others = np.random.default_rng(0).permutation(np.flatnonzero(right & short))
+    room = max(wanted - len(others), wanted // 2)
+    chosen, characters = [], 0
+    for row in [*wrong[:room].tolist(), *others[: max(0, wanted - min(room, len(wrong)))].tolist()]:
+        characters += len(texts[row])
+        if characters > _ALTOGETHER:
+            break
+        chosen.append(row)
+    items = tuple(
+        Document(
+            row,
+            texts[row],
+            None if truth is None else truth[row].item(),
+            predicted[row].item(),
+            float(chances[row]),
+            None if truth is None else bool(right[row]),
+        )
+        for row in chosen
+    )
+    return Documents(items, len(texts), int((~right).sum()), part)
+
+
+# -- the map and the words -----------------------------------------------------------------------------------------
+
+
+def _map(table: TableModel, names: list[str], codes: NDArray[np.intp]) -> Map:
+    counts = table.counts.sum(axis=1, dtype=np.int64)
+    words = table.vocabulary.words
+    rows = np.concatenate([_most_frequent(counts, 0, words), _most_frequent(counts, words, len(table))])
+    return Map(
+        [names[row] for row in rows.tolist()],
+        table.attention[rows],
+        table.polarity[rows],
+        counts[rows],
+        codes[rows],
+        table.kind_names(),
+        _POINTS,
+    )
+
+
+def _most_frequent(counts: NDArray[np.int64], start: int, stop: int) -> NDArray[np.intp]:
+    order = np.argsort(-counts[start:stop], kind="stable")[:_POINTS]
+    return np.sort(order) + start
+
+
+def _row(table: TableModel, names: list[str], kind: str, row: int, side: int) -> Row:
+    return Row(
+        names[row],
+        float(table.attention[row]),
+        float(table.polarity[row, side]),
+        tuple(table.counts[row].tolist()),
+        kind,
+    )
+
+
+def _sides(table: TableModel, names: list[str], codes: NDArray[np.intp]) -> tuple[Side, ...]:
+    """The loudest rows that the training texts and the table both put on a side."""
+    kinds = table.kind_names()
+    sides = []
+    for k, label in enumerate(table.classes):
+        side, towards = (0, 2 * k - 1) if table.sides == 1 else (k, 1)
+        polarity = table.polarity[:, side]
+        rows = np.flatnonzero((codes == 2 + k) & (polarity * towards > 0))
+        order = np.lexsort((-np.abs(polarity[rows]), -table.attention[rows]))[:_LOUDEST]
+        loudest = tuple(_row(table, names, kinds[2 + k], row, side) for row in rows[order].tolist())
+        sides.append(Side(label.item(), loudest))
+    return tuple(sides)
+
+
+def _turns(table: TableModel, names: list[str], codes: NDArray[np.intp]) -> tuple[Turn, ...]:
+    """Pairs that take another side than their last word, in the training texts and in the table alike.
+
+    With two classes the polarity must change its sign; with more, the class for which the row speaks loudest.
+    """
+    if not table.vocabulary.phrases:
+        return ()
+    keys = table.vocabulary.phrases[0]
+    pairs = np.arange(table.vocabulary.words, table.vocabulary.words + len(keys))
+    lasts = (keys & np.uint64(0xFFFFFFFF)).astype(np.intp)
+    sides = (table.polarity[:, 0] > 0).astype(np.intp) if table.sides == 1 else table.polarity.argmax(axis=1)
+    leaning = table.counts.argmax(axis=1)
+    turned = (codes[pairs] >= 2) & (sides[pairs] == codes[pairs] - 2) & (sides[lasts] != sides[pairs])
+    # The training texts must agree that the word stands elsewhere, and not by a handful.
+    turned &= (leaning[lasts] == sides[lasts]) & (table.counts[lasts].max(axis=1) > 5)
+    turned &= np.abs(table.gamma()[lasts]) > 0.1
+    if table.sides > 1:
+        turned &= codes[lasts] >= 2  # among many classes a word that leans nowhere turns everywhere
+    found = np.flatnonzero(turned)
+    # Frequent phrases first, and words that clearly stand somewhere before those that hardly do.
+    clear = np.abs(table.gamma()[lasts[found]]) * table.counts[pairs[found]].sum(axis=1, dtype=np.int64)
+    found = found[np.argsort(-clear, kind="stable")]
+    kinds = table.kind_names()
+    turns = []
+    for i in _spread(found.tolist(), lasts):
+        pair, last = int(pairs[i]), int(lasts[i])
+        side = 0 if table.sides == 1 else int(codes[pair]) - 2
+        turns.append(
+            Turn(
+                _row(table, names, kinds[codes[pair]], pair, side),
+                _row(table, names, kinds[codes[last]], last, side),
+            )
+        )
+    return tuple(turns)
+
+
+def _spread(found: Iterable[int], lasts: NDArray[np.intp]) -> list[int]:
+    """The first few, no more than two about the same word."""
+    seen: dict[int, int] = {}
+    chosen = []
+    for i in found:
+        word = int(lasts[i])
+        seen[word] = seen.get(word, 0) + 1
+        if seen[word] <= 2:
+            chosen.append(i)
+        if len(chosen) == _TURNS:
+            break
+    return chosen

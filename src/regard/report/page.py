@@ -1,0 +1,152 @@
+"""The data in a template: one HTML file with its own styles, its own program, and nothing from anywhere else."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from functools import cache
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from regard.report.assessment import Assessment
+from regard.report.data import Report
+from regard.report.packing import packed
+
+# The modules in the order in which they build on each other; one function holds them all.
+_SCRIPTS = ("unpack", "tokenise", "model", "dom", "heat", "map", "words", "documents", "try", "main")
+_STYLES = ("base", "parts", "print")
+_IN_A_CELL = 2_000_000  # characters; a larger page would make a notebook heavy
+_CONFUSION = 40  # classes; beyond, only the commonest confusions are shown
+
+
+def page(report: Report) -> str:
+    """The whole page."""
+    style, script = _style(), _script()
+    policy = (
+        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    return (
+        _environment()
+        .get_template("page.html")
+        .render(
+            report=report,
+            overview=report.overview,
+            policy=policy,
+            style=style,
+            script=script,
+            packed=packed(report),
+            confusion_limit=_CONFUSION,
+        )
+    )
+
+
+def notebook(report: Report) -> str:
+    """The page in a frame where it is small enough for a notebook, otherwise its first lines."""
+    whole = report.to_html()
+    if len(whole) <= _IN_A_CELL:
+        return (
+            f'<iframe srcdoc="{escape(whole)}" sandbox="allow-scripts" title="Report" '
+            'width="100%" height="720" style="border:1px solid #8884;border-radius:8px"></iframe>'
+        )
+    return _environment().get_template("summary.html").render(overview=report.overview, megabytes=len(whole) / 1e6)
+
+
+def _hash(content: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
+
+
+@cache
+def _script() -> str:
+    parts = "\n".join(_asset(f"{name}.js") for name in _SCRIPTS)
+    return f'(() => {{\n"use strict";\n{parts}\n}})();\n'
+
+
+@cache
+def _style() -> str:
+    return "\n".join(_asset(f"{name}.css") for name in _STYLES)
+
+
+def _asset(name: str) -> str:
+    return files("regard.report").joinpath("assets", name).read_text("utf-8")
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("regard.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(percent=_percent, whole=_whole, signed=_signed, few=_few, share=_share)
+    environment.globals.update(confusions=_confusions, shade=_shade, facts=_facts)
+    return environment
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.1f}%"
+
+
+def _share(value: float) -> str:
+    """A probability that is never rounded up to certainty."""
+    return "> 99.9%" if 0.9995 < value < 1 else f"{value:.1%}"
+
+
+def _whole(value: int) -> str:
+    return f"{value:,}"
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.2f}".replace("-", "−")
+
+
+def _few(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _shade(count: int, of: int) -> int:
+    """How dark a cell of the confusion matrix is: 0 for nothing, then 1 to 9."""
+    return 0 if not count else 1 + min(8, int(9 * count / max(of, 1)))
+
+
+def _confusions(assessment: Assessment, classes: tuple[Any, ...]) -> list[tuple[str, str, int, float]]:
+    """The commonest confusions: truth, prediction, texts, and their share of the truth."""
+    assert assessment.confusion is not None
+    found = [(n, t, p) for t, row in enumerate(assessment.confusion) for p, n in enumerate(row) if n and t != p]
+    found.sort(key=lambda each: -each[0])
+    return [(str(classes[t]), str(classes[p]), n, n / sum(assessment.confusion[t])) for n, t, p in found[:8]]
+
+
+def _facts(report: Report) -> list[tuple[str, str]]:
+    """What the model was made from and how, in words and numbers."""
+    overview = report.overview
+    facts = []
+    if overview.texts is not None:
+        facts.append(("Trained on", f"{overview.texts:,} texts"))
+    split = [f"{name} {overview.data[name]:,}" for name in ("train", "validation", "test") if name in overview.data]
+    if len(split) > 1:
+        facts.append(("Split", ", ".join(split)))
+    if "path" in overview.data:
+        facts.append(("Data", f"{overview.data['path']} ({overview.data.get('format', 'a table')})"))
+    facts.append(("Table", f"{overview.words:,} words, {overview.phrases:,} phrases"))
+    if overview.epochs is not None:
+        facts.append(("Epochs", str(overview.epochs)))
+    for name, value in overview.settings.items():
+        if value not in (None, "auto") and name in {"scale", "ngrams", "min_count", "random_state"}:
+            facts.append((_SETTINGS[name], _few(value)))
+    if overview.version is not None:
+        facts.append(("Made with", f"regard {overview.version}"))
+    return facts
+
+
+_SETTINGS = {
+    "scale": "Scale λ",
+    "ngrams": "Longest phrase",
+    "min_count": "Rarest row",
+    "random_state": "Seed",
+}

@@ -1,0 +1,213 @@
+"""The page in a browser: closed to the world, safe with hostile data, and usable by everyone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from regard.corpus import demo
+from regard.report import report
+
+pytestmark = pytest.mark.xdist_group("browser")
+
+
+def axe_violations(page):
+    package = pytest.importorskip("axe_playwright_python", reason="axe-core is not installed: pip install '.[dev]'")
+    page.evaluate((Path(package.__file__).parent / "axe.min.js").read_text())
+    found = page.evaluate("async () => (await axe.run(document)).violations")
+    return [f"{each['id']}: {node['html'][:160]} {node['failureSummary']}" for each in found for node in each["nodes"]]
+
+
+def test_the_page_asks_nobody_and_its_policy_is_kept(open_page, demo_report):
+    opened = open_page(demo_report[1])
+    opened.page.locator("#try").scroll_into_view_if_needed()
+    opened.page.fill("#text", "not good at all")
+    opened.page.wait_for_timeout(100)
+
+    assert opened.problems == []
+    assert {url.split(":")[0] for url in opened.requests} <= {"file", "data", "blob"}
+    assert [url for url in opened.requests if url.startswith("file:")] == [demo_report[1].as_uri()]
+
+
+def test_hostile_words_texts_and_labels_are_only_text(open_page, hostile_report):
+    clf, path = hostile_report
+    opened = open_page(path)
+    page = opened.page
+    for button in page.locator("#documents .list button").all()[:5]:
+        button.click()
+    page.fill(
+        "#text", "<img src=x onerror=window.pwned=5></textarea><script>window.pwned=6</script> constructor __proto__"
+    )
+    page.wait_for_timeout(100)
+
+    assert page.evaluate("window.pwned") is None
+    assert opened.problems == []
+    assert page.locator("img").count() == 0
+    assert page.locator("h1").inner_text() == "</title><script>window.pwned=4</script>"
+    chances = page.evaluate("Object.entries(window.regard.predict('constructor').probabilities).map(([k]) => k)")
+    assert sorted(chances) == sorted(map(str, clf.classes_))
+    assert page.evaluate("({}).polluted === undefined && Object.prototype.constructor === Object")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("which", ["demo_report", "hostile_report"])
+def test_axe_finds_nothing(open_page, request, which, scheme):
+    page = open_page(request.getfixturevalue(which)[1], color_scheme=scheme).page
+    page.locator("#documents .list button").nth(3).click()
+    page.locator("#words .table .link").first.click()
+    page.wait_for_timeout(150)
+
+    assert axe_violations(page) == []
+
+
+@pytest.mark.parametrize("width", [360, 768, 1280, 2560])
+def test_nothing_sticks_out_at_any_width(open_page, demo_report, hostile_report, width):
+    for _, path in (demo_report, hostile_report):
+        page = open_page(path, viewport={"width": width, "height": 800}).page
+
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_every_control_is_reached_with_the_keyboard(open_page, demo_report):
+    page = open_page(demo_report[1]).page
+    wanted = page.evaluate(
+        """() => [...document.querySelectorAll('a, button, input, select, textarea, canvas')]
+           .filter(e => e.checkVisibility() && !e.disabled).length"""
+    )
+    seen = page.evaluate(
+        "() => { window.seen = new Set(); document.addEventListener('focusin', e => seen.add(e.target)); }"
+    )
+    for _ in range(wanted + 20):
+        page.keyboard.press("Tab")
+    seen = page.evaluate("[...seen].filter(e => e.matches('a, button, input, select, textarea, canvas')).length")
+
+    assert seen >= wanted
+
+
+def test_the_map_is_searched_filtered_and_moved(open_page, demo_report):
+    page = open_page(demo_report[1]).page
+    section = page.locator("#map")
+    points = section.locator("p[role=status]").inner_text()
+    section.get_by_label("Search a word").fill("Good")
+    section.locator(".chip").first.click()
+
+    assert section.locator(".card h3").inner_text() == "good"
+    assert "not good" in section.locator(".family").inner_text()
+
+    section.get_by_role("button", name="phrases").click()
+    assert section.locator("p[role=status]").inner_text() != points
+    before = page.evaluate("document.querySelector('#map canvas').toDataURL()")
+    section.locator("canvas").focus()
+    page.keyboard.press("+")
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_timeout(100)
+    assert page.evaluate("document.querySelector('#map canvas').toDataURL()") != before
+
+
+def test_the_map_says_what_is_under_the_pointer(open_page, demo_report):
+    page = open_page(demo_report[1]).page
+    canvas = page.locator("#map canvas")
+    canvas.scroll_into_view_if_needed()
+    box = canvas.bounding_box()
+    shown = False
+    for i in range(20):
+        page.mouse.move(box["x"] + box["width"] * (i + 1) / 21, box["y"] + box["height"] * 0.5)
+        shown = shown or page.locator(".tip").is_visible()
+
+    assert shown
+    assert "attention" in page.locator(".tip").text_content()
+
+
+def test_the_table_is_sorted_and_searched(open_page, demo_report):
+    clf, path = demo_report
+    section = open_page(path).page.locator("#words")
+    rows = section.locator(".table tbody tr")
+    section.locator(".sort", has_text="polarity").click()
+
+    frame = clf.table_.sort("polarity", descending=True)
+    assert rows.first.locator("th").inner_text() in frame.filter(frame["polarity"] == frame["polarity"].max())["word"]
+    section.locator(".sort", has_text="polarity").click()
+    assert rows.first.locator("th").inner_text() in frame.filter(frame["polarity"] == frame["polarity"].min())["word"]
+    section.get_by_label("Search").fill("not GOOD")
+    section.page.wait_for_timeout(300)
+    assert rows.first.locator("th").inner_text() == "not good"
+
+
+def test_documents_are_browsed_and_a_mistake_is_looked_up(open_page, demo_report):
+    page = open_page(demo_report[1]).page
+    section = page.locator("#documents")
+    first = section.locator(".document").inner_text()
+    section.get_by_role("button", name="Next →", exact=True).click()
+    assert section.locator(".document").inner_text() != first
+
+    section.get_by_role("button", name="right", exact=True).click()
+    assert section.locator(".wrong").count() == 0
+    for mode in ("weight", "polarity", "contribution"):
+        section.get_by_role("button", name=mode).click()
+        assert section.locator(".document .h").count() > 0
+
+    page.get_by_role("button", name="See why: mistake 2").click()
+    assert section.locator(".list [aria-current]").count() == 1
+    assert "wrong" in section.locator(".list [aria-current]").inner_text()
+
+
+def test_typing_predicts_and_the_sliders_change_the_prediction_shown(open_page, demo_report):
+    page = open_page(demo_report[1]).page
+    page.fill("#text", "The food was wonderful, not bad at all")
+    page.wait_for_timeout(100)
+    section = page.locator("#try")
+    answer = page.evaluate("window.regard.predict(document.getElementById('text').value)")
+    assert answer["prediction"] in section.locator(".big").inner_text()
+    as_trained = section.locator(".parts").inner_text()
+
+    page.get_by_label("From softmax to hardmax").fill("1")
+    assert "hardmax" in section.inner_text()
+    assert section.locator(".parts").inner_text() != as_trained
+    assert "as trained" in section.locator(".big").inner_text()
+    page.get_by_role("button", name="As trained").click()
+    page.get_by_label("Scale λ").fill("1")
+    assert "λ = 100" in section.inner_text()
+
+
+def test_the_theme_is_switched(open_page, demo_report):
+    page = open_page(demo_report[1], color_scheme="light").page
+    light = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    page.get_by_role("button", name="Dark").click()
+
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") != light
+
+
+def test_paper_has_the_findings_and_no_controls(open_page, demo_report):
+    page = open_page(demo_report[1]).page
+    page.emulate_media(media="print")
+
+    assert not page.locator("nav").is_visible()
+    assert not page.locator("#map .row").first.is_visible()
+    assert page.locator(".figures").is_visible()
+
+
+def test_a_model_alone_has_no_documents_section(open_page, demo_report, tmp_path):
+    report(demo_report[0]).save(tmp_path / "alone.html")
+    opened = open_page(tmp_path / "alone.html")
+
+    assert opened.problems == []
+    assert opened.page.locator("#documents").count() == 0
+    assert opened.page.locator("nav a", has_text="Documents").count() == 0
+    assert opened.page.locator("#try .parts").count() == 1
+
+
+def test_the_page_lives_in_the_frame_of_a_notebook(open_page, browser, demo_report, tmp_path):
+    corpus = demo(40)
+    made = report(demo_report[0], corpus.texts, corpus.labels)
+    (tmp_path / "notebook.html").write_text(f"<!doctype html><p>cell</p>{made._repr_html_()}", "utf-8")
+    page = browser.new_page()
+    page.goto((tmp_path / "notebook.html").as_uri())
+    frame = page.frame_locator("iframe")
+
+    frame.locator("#try .parts").wait_for()
+    frame.locator("nav a", has_text="Words").click()
+    frame.locator("#words .table").wait_for()
+    assert page.url.endswith("notebook.html")
+    assert frame.locator("#words").count() == 1
+    page.close()
