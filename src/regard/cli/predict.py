@@ -42,10 +42,12 @@ def predict(
     from regard.cli.output import notes, plural
     from regard.corpus import stream
     from regard.models.table import TableModel
+    from regard.tokens.ready import say_if_compiling
 
     form = _form(out, json)
     table = TableModel.load(model)
     say = notes(quiet)
+    say_if_compiling(not quiet)
     rows = 0
     with stream_guard(out) as target:
         source = stream(data, text=text, encoding=encoding)

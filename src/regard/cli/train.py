@@ -24,7 +24,9 @@ def train(
     min_count: Annotated[str, typer.Option(help="How often a word or phrase must occur, or auto.")] = "auto",
     scale: Annotated[float, typer.Option(help="The scale lambda of the attention scores.")] = 10.0,
     epochs: Annotated[str, typer.Option(help="Passes over the texts, or auto.")] = "auto",
-    validation: Annotated[float, typer.Option(help="The share of texts held out, where no split is given.")] = 0.1,
+    validation: Annotated[
+        float, typer.Option(help="The share of texts held out, where no split and no --test is given; 0 trains on all.")
+    ] = 0.1,
     encoding: Annotated[str, typer.Option(help="Of the input.")] = "utf-8",
     seed: Annotated[int, typer.Option(help="The same seed and data give the same model, byte by byte.")] = 0,
     threads: Annotated[int | None, typer.Option(help="Threads; all cores by default.", min=1)] = None,
@@ -49,6 +51,8 @@ def train(
     say = console(quiet or json)
     corpus = read(data, text=text, label=label, encoding=encoding)
     tested = read(test, text=text, label=label, encoding=encoding) if test else None
+    if tested is None and corpus.split is None and validation > 0:
+        corpus = with_validation(corpus, validation, seed)
     tell(corpus, say)
     settings = {
         "ngrams": ngrams,
@@ -77,6 +81,19 @@ def train(
     say.print(f"  regard predict {out} FILE --out predicted.csv", markup=False)
 
 
+def with_validation(corpus: Corpus, fraction: float, seed: int) -> Corpus:
+    """Hold texts out where the data have no split, so that the model that is measured is the model that is kept."""
+    from dataclasses import replace
+
+    import numpy as np
+
+    from regard.corpus.splits import stratified_mask
+
+    assert corpus.labels is not None
+    held_out = stratified_mask(corpus.labels, fraction, seed)
+    return replace(corpus, split=np.where(held_out, "validation", "train"))
+
+
 def tell(corpus: Corpus, say: Console) -> None:
     """What was read, and how it was understood."""
     from regard.cli.output import plural, some
@@ -90,9 +107,10 @@ def tell(corpus: Corpus, say: Console) -> None:
         f"{plural(len(classes), 'class', 'classes')}: {some(classes)}",
         markup=False,
     )
-    if source.split_column:
+    if corpus.split is not None:
+        how = f"column '{source.split_column}'" if source.split_column else "drawn here, the same share of every class"
         parts = ", ".join(f"{name} {len(corpus.part(name)):,}" for name in corpus.parts)
-        say.print(f"  split: column '{source.split_column}': {parts}", markup=False)
+        say.print(f"  split: {how}: {parts}", markup=False)
     for note in source.notes:
         say.print(f"  note: {note}", markup=False)
 

@@ -135,8 +135,8 @@ class AttentionClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         settings = checked(self, classes, codes)
         if len(classes) < 2:
             raise DataError(f"Training needs two classes or more; got one class, {classes[0].item()!r}.")
+        say_if_compiling(self.verbose)
         with progress_bar(self.verbose) as report:
-            say_if_compiling(report)
             report("Counting words", 0.0)
             enough = self.min_count if self.min_count != "auto" else _enough(len(classes))
             vocabulary, tokens = Vocabulary.learn(

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from regard.errors import ModelFileError
 from regard.models import store
+from regard.models.lines import distinct_lines
 from regard.tokens import Vocabulary
 
 if TYPE_CHECKING:
@@ -97,13 +98,15 @@ class TableModel:
         """Write the model as one file."""
         phrases = {f"phrases{level + 2}": keys for level, keys in enumerate(self.vocabulary.phrases)}
         about = {**self.about, "classes": self.classes.tolist(), "class_type": self.classes.dtype.kind}
+        first, line = distinct_lines([self.attention, *self.polarity.T, *self.counts.T])
         tensors: dict[str, NDArray[Any]] = {
             "words": self.vocabulary.arena,
             "ends": self.vocabulary.ends,
-            "attention": self.attention,
-            "polarity": self.polarity,
+            "lines": line.astype(np.uint32),
+            "attention": self.attention[first],
+            "polarity": self.polarity[first],
             "bias": self.bias,
-            "counts": self.counts,
+            "counts": self.counts[first],
             **phrases,
         }
         store.write(path, KIND, about, tensors)
@@ -119,8 +122,8 @@ class TableModel:
         )
         classes: NDArray[Any] = np.array(about.pop("classes"), dtype=_CLASS_TYPES.get(about.pop("class_type"), object))
         vocabulary = Vocabulary(tensors["words"], tensors["ends"], phrases)
-        arrays = {name: tensors[name] for name in ("attention", "polarity", "bias", "counts")}
-        return cls(vocabulary, classes=classes, about=about, **arrays)
+        arrays = {name: tensors[name][tensors["lines"]] for name in ("attention", "polarity", "counts")}
+        return cls(vocabulary, bias=tensors["bias"], classes=classes, about=about, **arrays)
 
     # -- reading -------------------------------------------------------------------------------------------------
 

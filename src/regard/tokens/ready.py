@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
 from pathlib import Path
 
 
@@ -13,7 +13,7 @@ def compiled_before() -> bool:
     return any(Path(str(kernels.cut.stats.cache_path)).glob("kernels.cut-*.nbc"))
 
 
-def say_if_compiling(report: Callable[[str, float], None]) -> None:
-    """Tell the user why the very first use takes some seconds longer."""
-    if not compiled_before():
-        report("Compiling the loops for this machine (first use only)", 0.0)
+def say_if_compiling(aloud: bool) -> None:
+    """Tell the user, on standard error, why the very first use takes some seconds longer."""
+    if aloud and not compiled_before():
+        print("Compiling the loops for this machine: some seconds, the first time only.", file=sys.stderr)  # noqa: T201
