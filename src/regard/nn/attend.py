@@ -46,8 +46,8 @@ def attend(
     value : (..., S, D), optional
         The keys, if not given.
     score : str, Score or callable
-        "scaled_dot", "dot", "cosine", "squared_distance", "distance", one with parameters from ``regard.nn.score``, or a
-        function of query and key.
+        "scaled_dot", "dot", "cosine", "squared_distance", "distance", one with parameters from
+        ``regard.nn.score``, or a function of query and key.
     weigh : str or callable
         "softmax", "hardmax", "sparsemax", ..., or a function of scores and mask.
     mask : bool, broadcast to (..., T, S), optional

@@ -16,6 +16,7 @@ from torch import Tensor
 from torch.nn import functional as F  # noqa: N812 - the name that everyone uses
 
 from regard.errors import SettingError, nearest
+from regard.nn.simplex import project
 
 Weigh: TypeAlias = Callable[[Tensor, Tensor | None], Tensor]
 
@@ -65,6 +66,29 @@ def top_k(scores: Tensor, mask: Tensor | None = None, *, k: int) -> Tensor:
         return scores
     last = scores.topk(min(k, scores.shape[-1]), -1).values[..., -1:]
     return _share(scores >= last, mask, scores.dtype)
+
+
+def sparsemax(scores: Tensor, mask: Tensor | None = None, *, temperature: float = 1.0) -> Tensor:
+    """The distribution nearest to the scores; many weights are exactly zero (Martins and Astudillo 2016).
+
+    w[s] = max(x[s] / τ - θ, 0),   θ such that Σ w = 1
+    """
+    return _project(scores, mask, temperature, power=1)
+
+
+def entmax15(scores: Tensor, mask: Tensor | None = None, *, temperature: float = 1.0) -> Tensor:
+    """Half way between softmax and sparsemax (Peters, Niculae and Martins 2019, α = 1.5).
+
+    w[s] = max(x[s] / 2τ - θ, 0)²,   θ such that Σ w = 1
+    """
+    return _project(scores, mask, temperature, power=2)
+
+
+def _project(scores: Tensor, mask: Tensor | None, temperature: float, *, power: int) -> Tensor:
+    if not scores.shape[-1]:
+        return scores
+    scores = scores if temperature == 1.0 else scores / temperature
+    return _zero(project(_lowest(scores, mask), power=power), mask)
 
 
 def smooth(scores: Tensor, mask: Tensor | None = None) -> Tensor:
@@ -161,6 +185,8 @@ WEIGHINGS: dict[str, Callable[..., Tensor]] = {
     "softmax": softmax,
     "hardmax": hardmax,
     "top_k": top_k,
+    "sparsemax": sparsemax,
+    "entmax15": entmax15,
     "smooth": smooth,
     "gate": gate,
     "ratio": ratio,
