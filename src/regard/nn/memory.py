@@ -78,7 +78,7 @@ class MemoryAttention(nn.Module):
         query, key, value = silence_all(mask, query, key, key if value is None else value)
         if value.shape[-1] != query.shape[-1]:
             raise SettingError(
-                f"Values must have the size of the query, {query.shape[-1]}, to be added to it; got {value.shape[-1]}."
+                f"Values are added to the query, of size {query.shape[-1]}; got {value.shape[-1]}."
             )
         keys, u, results = self.score.keys(key), query, []
         for _ in range(self.hops):

@@ -71,7 +71,7 @@ class MultiHeadAttention(nn.Module):
 
     @classmethod
     def from_torch(cls, module: nn.MultiheadAttention) -> MultiHeadAttention:
-        """A copy of ``torch.nn.MultiheadAttention``, with the same outputs; batch first, masks by our rule."""
+        """A copy of ``torch.nn.MultiheadAttention`` with the same outputs; batch first, masks by our rule."""
         if module.bias_k is not None or module.add_zero_attn:
             raise SettingError(
                 "`add_bias_kv` and `add_zero_attn` have no equal here: append such a slot to the source."

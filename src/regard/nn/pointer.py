@@ -37,5 +37,5 @@ class PointerAttention(Attention):
         super().__init__(Additive(query_dim, key_dim, hidden_dim, bias=False), weigh, dropout=dropout)
 
     def log_probabilities(self, query: Tensor, key: Tensor, *, mask: Tensor | None = None) -> Tensor:
-        """log softmax(u), (..., T, S), for a loss: ``nll_loss`` of these against the positions to point at."""
+        """The logarithms of softmax(u), (..., T, S), for ``nll_loss`` against the positions to point at."""
         return log_softmax(self.score(query, key), check_mask(mask))
