@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from regard.errors import SettingError
 from regard.nn.additive import Additive
 from regard.nn.attend import compare_and_read
+from regard.nn.masks import check_mask
 from regard.nn.result import AttentionResult
 from regard.nn.weigh import Weigh
 from regard.nn.weigh import resolve as resolve_weigh
@@ -62,6 +63,7 @@ class GraphAttention(nn.Module):
             Context g (..., dim), weights (..., most ancestors) in the order of ``ancestors``.
         """
         codes = torch.arange(len(self.ancestors), device=self.ancestors.device) if codes is None else codes
+        mask = check_mask(mask)
         kin = self.ancestors[codes]
         there = kin >= 0 if mask is None else (kin >= 0) & mask
         key = torch.where(there[..., None], self.embedding(kin.clamp_min(0)), 0)

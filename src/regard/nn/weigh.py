@@ -115,9 +115,15 @@ def ratio(
         w[s] = F(x[s]) / Σⱼ F(x[j])
 
     Zero throughout where every F is zero. ``exp`` is the only increasing F whose weights do not move when all
-    scores rise together (mathematics: "Why exp").
+    scores rise together, and so can be computed as ``softmax``, which never overflows; where another F does, it counts
+    as the largest float.
     """
-    return _shares(_zero(of(_full(scores, mask, 1.0)), mask))
+    if of is torch.exp:
+        return softmax(scores, mask)
+    scores = _full(scores, mask, 1.0)
+    over = of(scores.detach()).isinf()
+    most = torch.finfo(scores.dtype).max / max(1, scores.shape[-1])
+    return _shares(_zero(of(scores.masked_fill(over, 1.0)).masked_fill(over, most), mask))
 
 
 def literal(scores: Tensor, mask: Tensor | None = None) -> Tensor:
@@ -125,9 +131,12 @@ def literal(scores: Tensor, mask: Tensor | None = None) -> Tensor:
 
         w[s] = x[s] / Σⱼ x[j]
 
-    Zero throughout where the sum is zero.
+    Zero throughout where the scores cancel, to half of the digits that they have: |Σ x| <= √eps Σ |x|.
     """
-    return _shares(_zero(scores, mask))
+    scores = _zero(scores, mask)
+    total, size = scores.sum(-1, keepdim=True), scores.abs().sum(-1, keepdim=True)
+    cancelled = total.abs() <= torch.finfo(scores.dtype).eps ** 0.5 * size
+    return torch.where(cancelled, 0, scores / torch.where(cancelled, 1, total))
 
 
 def gaussian(weights: Tensor, positions: Tensor, centre: Tensor, sigma: float) -> Tensor:
