@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
+from torch.nn import functional as F  # noqa: N812
 
 from regard.nn import CATALOGUE, ancestors_of, mechanism, ratio, top_k
 
@@ -54,7 +54,7 @@ class Inputs:
 
 @dataclass(frozen=True)
 class Outcome:
-    """A result in the shape of the others: context rows, weights, and which context rows had something to read."""
+    """A result in the shape of the others; ``raw`` is what the module returned."""
 
     context: Tensor
     weights: Tensor | None

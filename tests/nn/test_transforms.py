@@ -118,3 +118,11 @@ def test_weights_travel_in_a_state_dict(name):
 
 def test_every_form_is_covered():
     assert {CATALOGUE[name].form for name in NAMES} == {"query", "pool", "documents", "items", "codes"}
+
+
+@pytest.mark.parametrize("name", ["additive", "luong_local_p", "general"])
+def test_differentiates_twice(name):
+    module, given = build(name), inputs(lead=(1,), steps=2, size=3)
+    leaves = [x.requires_grad_() for x in given.tensors()]
+
+    assert torch.autograd.gradgradcheck(lambda *_: call(name, module, given).context, leaves)

@@ -43,7 +43,8 @@ def additive_score(query: Tensor, key: Tensor, v: Tensor) -> Tensor:
     dtype = torch.float32 if half else torch.promote_types(query.dtype, key.dtype)
     lead = broadcast(query.shape[:-2], key.shape[:-2])
     query, key, v = query.to(dtype), key.to(dtype), v.to(dtype)
-    scores: Tensor = _additive(one_axis(lead, query), one_axis(lead, key), v)
+    args = one_axis(lead, query), one_axis(lead, key), v
+    scores: Tensor = _Additive.apply(*args)  # type: ignore[no-untyped-call]
     return scores.reshape(*lead, *scores.shape[-2:])
 
 
@@ -101,17 +102,10 @@ def _additive(query: Tensor, key: Tensor, v: Tensor) -> Tensor:
 def _additive_backward(grad: Tensor, query: Tensor, key: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     if _factors(query, key):
         return _factored_backward(grad, query, key, v)
-    d_query, d_key, d_v = [], torch.zeros_like(key), torch.zeros_like(v)
-    start = 0
-    for q in _chunks(query, key):
-        g = grad[:, start : start + q.shape[1], :, None]
-        t = torch.tanh(q[:, :, None] + key[:, None])
-        d_v += (g * t).sum((0, 1, 2))
-        slope = g * (1 - t * t) * v
-        d_query.append(slope.sum(2))
-        d_key += slope.sum(1)
-        start += q.shape[1]
-    return torch.cat(d_query, 1), d_key, d_v
+    runs = zip(_chunks(grad, key), _chunks(query, key), strict=True)
+    parts = [_plain_gradient(g, q, key, v) for g, q in runs]
+    d_query, d_key, d_v = zip(*parts, strict=True)
+    return torch.cat(d_query, 1), torch.stack(d_key).sum(0), torch.stack(d_v).sum(0)
 
 
 def _factored_backward(grad: Tensor, query: Tensor, key: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -146,9 +140,9 @@ def _factors(query: Tensor, key: Tensor) -> bool:
     return bool(query.abs().amax() <= limit) and bool(key.abs().amax() <= limit)
 
 
-def _chunks(query: Tensor, key: Tensor) -> tuple[Tensor, ...]:
-    rows = max(1, CHUNK // max(1, key.numel()))
-    return torch.split(query, rows, 1)
+def _chunks(rows: Tensor, key: Tensor) -> tuple[Tensor, ...]:
+    """Runs of queries small enough for a number per query, source and dimension."""
+    return torch.split(rows, max(1, CHUNK // max(1, key.numel())), 1)
 
 
 @_additive.register_fake
@@ -161,15 +155,47 @@ def _(grad: Tensor, query: Tensor, key: Tensor, v: Tensor) -> tuple[Tensor, Tens
     return query.new_empty(query.shape), key.new_empty(key.shape), v.new_empty(v.shape)
 
 
-def _save(ctx: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:
-    ctx.save_for_backward(*inputs)
+class _Additive(torch.autograd.Function):
+    """The gradient of the score, computed again from q, k and v."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(query: Tensor, key: Tensor, v: Tensor) -> Any:
+        return _additive(query, key, v)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        return _AdditiveBackward.apply(grad.contiguous(), *ctx.saved_tensors)  # type: ignore[no-untyped-call]
 
 
-def _backward(ctx: Any, grad: Tensor) -> Any:
-    return _additive_backward(grad, *ctx.saved_tensors)
+class _AdditiveBackward(torch.autograd.Function):
+    """Its own gradient, for those who differentiate twice, is that of the plain formula, in the plain memory."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(grad: Tensor, query: Tensor, key: Tensor, v: Tensor) -> Any:
+        return _additive_backward(grad, query, key, v)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: tuple[Tensor, ...]) -> None:
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> Any:
+        pull = torch.func.vjp(_plain_gradient, *ctx.saved_tensors)[1]
+        return pull(grads)
 
 
-_additive.register_autograd(_backward, setup_context=_save)
+def _plain_gradient(grad: Tensor, query: Tensor, key: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    t, g = torch.tanh(query[:, :, None] + key[:, None]), grad[..., None]
+    slope = g * (1 - t * t) * v
+    return slope.sum(2), slope.sum(1), (g * t).sum((0, 1, 2))
 
 
 @_additive.register_vmap

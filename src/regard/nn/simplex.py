@@ -24,7 +24,7 @@ def project(scores: Tensor, *, power: int) -> Tensor:
     """
     half = scores.dtype in (torch.float16, torch.bfloat16)
     rows = (scores.float() if half else scores).reshape(-1, scores.shape[-1])
-    weights: Tensor = _project(rows, power)
+    weights: Tensor = _Project.apply(rows, power)  # type: ignore[no-untyped-call]
     return weights.reshape(scores.shape)
 
 
@@ -63,20 +63,29 @@ def _(scores: Tensor, power: int) -> Tensor:
     return scores.new_empty(scores.shape)
 
 
-def _save(ctx: Any, inputs: tuple[Tensor, int], output: Tensor) -> None:
-    ctx.save_for_backward(output)
-    ctx.power = inputs[1]
+class _Project(torch.autograd.Function):
+    """The gradient of the projection.
 
+    d_x = h ⊙ (g - Σ h g / Σ h),   h = 1 on the support for sparsemax, √w for entmax-1.5
+    """
 
-def _backward(ctx: Any, grad: Tensor) -> Any:
-    """d_x = h ⊙ (g - Σ h g / Σ h)  with h = 1 on the support for sparsemax, √w for entmax-1.5."""
-    (weights,) = ctx.saved_tensors
-    h = (weights > 0).to(weights.dtype) if ctx.power == 1 else weights.sqrt()
-    dot = torch.linalg.vecdot(h, grad)[..., None]
-    return h * (grad - dot / h.sum(-1, keepdim=True)), None
+    generate_vmap_rule = True
 
+    @staticmethod
+    def forward(scores: Tensor, power: int) -> Any:
+        return _project(scores, power)
 
-_project.register_autograd(_backward, setup_context=_save)
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, int], output: Tensor) -> None:
+        ctx.save_for_backward(output)
+        ctx.power = inputs[1]
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        (weights,) = ctx.saved_tensors
+        h = (weights > 0).to(weights.dtype) if ctx.power == 1 else weights.sqrt()
+        dot = torch.linalg.vecdot(h, grad)[..., None]
+        return h * (grad - dot / h.sum(-1, keepdim=True)), None
 
 
 @_project.register_vmap

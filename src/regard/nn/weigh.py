@@ -115,8 +115,8 @@ def ratio(
         w[s] = F(x[s]) / Σⱼ F(x[j])
 
     Zero throughout where every F is zero. ``exp`` is the only increasing F whose weights do not move when all
-    scores rise together, and so can be computed as ``softmax``, which never overflows; where another F does, it counts
-    as the largest float.
+    scores rise together, and so is computed as ``softmax``, which never overflows; another F counts as the
+    largest float where it does.
     """
     if of is torch.exp:
         return softmax(scores, mask)

@@ -33,7 +33,8 @@ def window_scores(query: Tensor, key: Tensor, start: Tensor, width: int) -> Tens
     scores : (..., T, width)
     """
     lead = broadcast(query.shape[:-2], key.shape[:-2], start.shape[:-1])
-    scores: Tensor = _score(one_axis(lead, query), one_axis(lead, key), one_axis(lead, start, 1), width)
+    args = one_axis(lead, query), one_axis(lead, key), one_axis(lead, start, 1), width
+    scores: Tensor = _Score.apply(*args)  # type: ignore[no-untyped-call]
     return scores.reshape(*lead, *scores.shape[-2:])
 
 
@@ -51,7 +52,8 @@ def window_read(weights: Tensor, value: Tensor, start: Tensor) -> Tensor:
     context : (..., T, D)
     """
     lead = broadcast(weights.shape[:-2], value.shape[:-2], start.shape[:-1])
-    context: Tensor = _read(one_axis(lead, weights), one_axis(lead, value), one_axis(lead, start, 1))
+    args = one_axis(lead, weights), one_axis(lead, value), one_axis(lead, start, 1)
+    context: Tensor = _Read.apply(*args)  # type: ignore[no-untyped-call]
     return context.reshape(*lead, *context.shape[-2:])
 
 
@@ -136,29 +138,58 @@ def _(weights: Tensor, given: Tensor, start: Tensor, size: int) -> Tensor:
     return given.new_empty(given.shape[0], size, given.shape[2])
 
 
-def _save(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-    left, right, start = inputs[:3]
-    ctx.save_for_backward(left, right, start)
+class _Score(torch.autograd.Function):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(query: Tensor, key: Tensor, start: Tensor, width: int) -> Any:
+        return _score(query, key, start, width)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        ctx.save_for_backward(*inputs[:3])
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        query, key, start = ctx.saved_tensors
+        d_key = _Spread.apply(grad, query, start, key.shape[1])  # type: ignore[no-untyped-call]
+        return _Read.apply(grad, key, start), d_key, None, None  # type: ignore[no-untyped-call]
 
 
-def _score_backward(ctx: Any, grad: Tensor) -> Any:
-    query, key, start = ctx.saved_tensors
-    return _read(grad, key, start), _spread(grad, query, start, key.shape[1]), None, None
+class _Read(torch.autograd.Function):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(weights: Tensor, value: Tensor, start: Tensor) -> Any:
+        return _read(weights, value, start)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        weights, value, start = ctx.saved_tensors
+        d_value = _Spread.apply(weights, grad, start, value.shape[1])  # type: ignore[no-untyped-call]
+        return _Score.apply(grad, value, start, weights.shape[2]), d_value, None  # type: ignore[no-untyped-call]
 
 
-def _read_backward(ctx: Any, grad: Tensor) -> Any:
-    weights, value, start = ctx.saved_tensors
-    return _score(grad, value, start, weights.shape[2]), _spread(weights, grad, start, value.shape[1]), None
+class _Spread(torch.autograd.Function):
+    generate_vmap_rule = True
 
+    @staticmethod
+    def forward(weights: Tensor, given: Tensor, start: Tensor, size: int) -> Any:
+        return _spread(weights, given, start, size)
 
-def _spread_backward(ctx: Any, grad: Tensor) -> Any:
-    weights, given, start = ctx.saved_tensors
-    return _score(given, grad, start, weights.shape[2]), _read(weights, grad, start), None, None
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        ctx.save_for_backward(*inputs[:3])
 
-
-_score.register_autograd(_score_backward, setup_context=_save)
-_read.register_autograd(_read_backward, setup_context=_save)
-_spread.register_autograd(_spread_backward, setup_context=_save)
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        weights, given, start = ctx.saved_tensors
+        d_given = _Read.apply(weights, grad, start)  # type: ignore[no-untyped-call]
+        return _Score.apply(given, grad, start, weights.shape[2]), d_given, None, None  # type: ignore[no-untyped-call]
 
 
 def _vmap(op: Any) -> None:
