@@ -174,7 +174,7 @@ class _Additive(torch.autograd.Function):
 
 
 class _AdditiveBackward(torch.autograd.Function):
-    """Its own gradient, for those who differentiate twice, is that of the plain formula, in the plain memory."""
+    """Its own gradient, for those who differentiate twice, is that of the plain formula."""
 
     generate_vmap_rule = True
 

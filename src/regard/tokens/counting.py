@@ -22,7 +22,6 @@ _BLOCK = 1 << 25  # characters a block: bounds the memory for the bytes of texts
 _BUCKET_BITS = 7  # phrases are counted in buckets that fit the processor's cache
 
 
-
 @dataclass
 class _Cut:
     """The tokens of a run of documents, in normal form.
@@ -59,7 +58,17 @@ class _Words:
         """The numbers of the tokens; -1 is an unknown word."""
         ids = np.empty(len(tokens.ends) - 1, np.int32)
         kernels.number_words(
-            tokens.forms, tokens.ends, 0, len(ids), False, self.arena, self.ends, self.hashes, self.slots, self.words, ids
+            tokens.forms,
+            tokens.ends,
+            0,
+            len(ids),
+            False,
+            self.arena,
+            self.ends,
+            self.hashes,
+            self.slots,
+            self.words,
+            ids,
         )
         return ids
 
@@ -74,7 +83,17 @@ class _Words:
         while True:
             self.hashes = _with_room(self.hashes, self.words + stop - done)
             done, self.words = kernels.number_words(
-                tokens.forms, tokens.ends, done, stop, True, self.arena, self.ends, self.hashes, self.slots, self.words, ids
+                tokens.forms,
+                tokens.ends,
+                done,
+                stop,
+                True,
+                self.arena,
+                self.ends,
+                self.hashes,
+                self.slots,
+                self.words,
+                ids,
             )
             if done == stop:
                 break
@@ -174,7 +193,10 @@ def learn_words(
     hard_ids = hard_words.add(hard_cut)
 
     together, *others = [*(words for words, _, _ in blocks), hard_words]
-    places = [np.arange(together.words, dtype=np.int32), *(together.add(other.as_tokens()) for other in others)]
+    places = [
+        np.arange(together.words, dtype=np.int32),
+        *(together.add(other.as_tokens()) for other in others),
+    ]
     all_ids = [*(ids for _, ids, _ in blocks), hard_ids]
     counts = np.zeros(together.words, np.int64)
     for ids, place in zip(all_ids, places, strict=True):

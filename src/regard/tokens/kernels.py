@@ -187,7 +187,11 @@ def cut(
 
 @njit(cache=True, nogil=True)
 def index_words(
-    arena: NDArray[np.uint8], ends: NDArray[np.int64], words: int, hashes: NDArray[np.uint64], slots: NDArray[np.int32]
+    arena: NDArray[np.uint8],
+    ends: NDArray[np.int64],
+    words: int,
+    hashes: NDArray[np.uint64],
+    slots: NDArray[np.int32],
 ) -> None:
     """Hash the words of an arena and enter them into empty slots (a power of two of them, more than words)."""
     last = np.uint64(slots.size - 1)

@@ -193,7 +193,9 @@ class Vocabulary:
             levels.append(keys)
             vocabulary = cls(vocabulary.arena, vocabulary.ends, tuple(levels))
             if gap + 1 < ngrams:
-                prefix = counting.phrase_rows(prefix, tokens, gap, keys, len(vocabulary) - len(keys), n_threads)
+                prefix = counting.phrase_rows(
+                    prefix, tokens, gap, keys, len(vocabulary) - len(keys), n_threads
+                )
         return vocabulary, tokens
 
     def tokens(self, texts: Sequence[str], n_threads: int | None = None) -> Tokens:
@@ -215,7 +217,14 @@ class Vocabulary:
         for level, keys in enumerate(self.phrases):
             offset = self.level_starts()[level + 1]
             counting.phrase_rows(
-                grams[level], tokens, level + 1, keys, offset, n_threads, self._key_slots[level], grams[level + 1]
+                grams[level],
+                tokens,
+                level + 1,
+                keys,
+                offset,
+                n_threads,
+                self._key_slots[level],
+                grams[level + 1],
             )
         return grams
 
