@@ -1,8 +1,8 @@
 """Record what other libraries compute, into attention.npz beside this file.
 
-Run in an environment of its own, with torch, keras and entmax, beside the unpacked wheels of OpenNMT-py 3.5.1,
-allennlp 2.10.1 and speechbrain 1.1.2, whose requirements do not install together; of these, only the attention
-modules are imported, and what they import is stubbed:
+Run in an environment of its own, with torch, keras and entmax, beside the unpacked wheels of OpenNMT-py
+3.5.1, allennlp 2.10.1 and speechbrain 1.1.2, whose requirements do not install together; of these, only the
+attention modules are imported, and what they import is stubbed:
 
     KERAS_BACKEND=torch python tests/golden/make_attention.py ONMT_FOLDER ALLENNLP_FOLDER SPEECHBRAIN_FOLDER
 """
@@ -67,7 +67,12 @@ for scale in (False, True):
     record(f"keras_attention_{scale}", context=context, weights=w)
 layer = keras.layers.AdditiveAttention(use_scale=True)
 context, w = layer([query, value, key], return_attention_scores=True, **lists)
-record("keras_additive", context=context, weights=w, scale=layer.scale.value if hasattr(layer.scale, "value") else layer.scale)
+record(
+    "keras_additive",
+    context=context,
+    weights=w,
+    scale=layer.scale.value if hasattr(layer.scale, "value") else layer.scale,
+)
 layer = keras.layers.MultiHeadAttention(num_heads=2, key_dim=4)
 context, w = layer(query, value, key, attention_mask=keep[:, None], return_attention_scores=True)
 record("keras_mha", context=context, weights=w, **{f"w_{i}": x for i, x in enumerate(layer.get_weights())})
@@ -86,7 +91,13 @@ for name in ("sparsemax", "entmax15"):
 record("entmax", scores=scores, slope=slope)
 
 # SpeechBrain, three steps from the start
-names = ("speechbrain", "speechbrain.dataio", "speechbrain.dataio.dataio", "speechbrain.utils", "speechbrain.utils.logger")
+names = (
+    "speechbrain",
+    "speechbrain.dataio",
+    "speechbrain.dataio.dataio",
+    "speechbrain.utils",
+    "speechbrain.utils.logger",
+)
 sys.modules.update({name: types.ModuleType(name) for name in names})
 sys.modules["speechbrain.dataio.dataio"].length_to_mask = lambda lengths, max_len, device: (
     torch.arange(max_len) < lengths[:, None]
@@ -95,7 +106,10 @@ sys.modules["speechbrain.utils.logger"].get_logger = lambda name: None
 speech = load("speechbrain_attention", speechbrain_folder / "speechbrain/nnet/attention.py")
 for name, module in (
     ("speechbrain_content", speech.ContentBasedAttention(D, D, 6, 4, scaling=1.5)),
-    ("speechbrain_location", speech.LocationAwareAttention(D, D, 6, 4, conv_channels=3, kernel_size=2, scaling=2.0)),
+    (
+        "speechbrain_location",
+        speech.LocationAwareAttention(D, D, 6, 4, conv_channels=3, kernel_size=2, scaling=2.0),
+    ),
 ):
     steps = [module(key, lengths, query[:, t]) for t in range(T)]
     record(
@@ -137,7 +151,10 @@ class Registrable:
 
 
 registrable.Registrable = Registrable
-stub = {name: types.ModuleType(name) for name in ("allennlp", "allennlp.common", "allennlp.modules", "allennlp.modules.attention")}
+stub = {
+    name: types.ModuleType(name)
+    for name in ("allennlp", "allennlp.common", "allennlp.modules", "allennlp.modules.attention")
+}
 nn_ = types.ModuleType("allennlp.nn")
 util = types.ModuleType("allennlp.nn.util")
 
@@ -155,12 +172,14 @@ nn_.util = util
 class Activation:
     @classmethod
     def by_name(cls, name):
-        return lambda: (lambda x: x)
+        return lambda: lambda x: x
 
 
 nn_.Activation = Activation
 folder = allennlp_folder / "allennlp/modules/attention"
-sys.modules.update(stub | {"allennlp.common.registrable": registrable, "allennlp.nn": nn_, "allennlp.nn.util": util})
+sys.modules.update(
+    stub | {"allennlp.common.registrable": registrable, "allennlp.nn": nn_, "allennlp.nn.util": util}
+)
 load("allennlp.modules.attention.attention", folder / "attention.py")
 for kind, cls, args in (
     ("additive", "AdditiveAttention", (D, D)),
@@ -169,7 +188,9 @@ for kind, cls, args in (
     ("dot_product", "DotProductAttention", ()),
     ("scaled_dot_product", "ScaledDotProductAttention", (D,)),
 ):
-    module = getattr(load(f"allennlp.modules.attention.{kind}_attention", folder / f"{kind}_attention.py"), cls)(*args)
+    module = getattr(
+        load(f"allennlp.modules.attention.{kind}_attention", folder / f"{kind}_attention.py"), cls
+    )(*args)
     record(f"allennlp_{kind}", weights=module(query[:, 0], key, keep), **weights(module))
 
 np.savez_compressed(Path(__file__).with_name("attention.npz"), **{name: numpy(x) for name, x in out.items()})

@@ -78,7 +78,10 @@ def torch_general():
 def torch_biaffine():
     module = nn.Biaffine(5, 5).double()
     module.linear.weight.data, module.linear.bias.data = torch.tensor(W.T.copy()), torch.tensor(v5)
-    module.own.weight.data, module.own.bias.data = torch.tensor(u5[None]), torch.tensor([0.3], dtype=torch.float64)
+    module.own.weight.data, module.own.bias.data = (
+        torch.tensor(u5[None]),
+        torch.tensor([0.3], dtype=torch.float64),
+    )
     return module.double()
 
 

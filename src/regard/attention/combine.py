@@ -24,14 +24,16 @@ def average_backward(d_context: Floats, weights: Floats, value: Floats) -> tuple
 
 def softmax_backward(d_weights: Floats, weights: Floats) -> Floats:
     """∂L/∂x[t, s] = w[t, s] (∂L/∂w[t, s] - Σⱼ w[t, j] ∂L/∂w[t, j])."""
-    return weights * (d_weights - (weights * d_weights).sum(-1, keepdims=True))
+    d_scores: Floats = weights * (d_weights - (weights * d_weights).sum(-1, keepdims=True))
+    return d_scores
 
 
 def sparsemax_backward(d_weights: Floats, weights: Floats) -> Floats:
     """On the support of each row, ∂L/∂w less its mean there; zero elsewhere."""
     support = weights > 0
     count = np.maximum(support.sum(-1, keepdims=True), 1)
-    return support * (d_weights - (support * d_weights).sum(-1, keepdims=True) / count)
+    d_scores: Floats = support * (d_weights - (support * d_weights).sum(-1, keepdims=True) / count)
+    return d_scores
 
 
 def gated(weights: Floats, value: Floats) -> Floats:
@@ -46,7 +48,8 @@ def attentional(context: Floats, query: Floats, matrix: Floats) -> Floats:
 
 def uniform(mask: Bools) -> Floats:
     """The weights before the first step: equal over the positions that may be attended to."""
-    return mask / max(1, mask.sum())
+    weights: Floats = mask / max(1, mask.sum())
+    return weights
 
 
 def location_features(weights: Floats, filters: Floats) -> Floats:

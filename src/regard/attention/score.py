@@ -20,7 +20,7 @@ def dot(query: Floats, key: Floats, scale: float = 1.0) -> Floats:
 
 def scaled_dot(query: Floats, key: Floats) -> Floats:
     """x[t, s] = q[t]·k[s] / √d."""
-    return dot(query, key) / np.sqrt(query.shape[-1])
+    return dot(query, key, 1 / np.sqrt(query.shape[-1]))
 
 
 def general(query: Floats, key: Floats, matrix: Floats) -> Floats:

@@ -38,8 +38,9 @@ def softmax(scores: Floats, mask: Bools | None = None, temperature: float = 1.0)
     """w[s] = exp(x[s] / τ) / Σⱼ exp(x[j] / τ)."""
 
     def row(x: Floats) -> Floats:
-        e = np.exp((x - x.max()) / temperature)
-        return e / e.sum()
+        e: Floats = np.exp((x - x.max()) / temperature)
+        shares: Floats = e / e.sum()
+        return shares
 
     return by_row(row, scores, mask)
 
@@ -54,7 +55,8 @@ def top_k(scores: Floats, mask: Bools | None = None, k: int = 1) -> Floats:
 
     def row(x: Floats) -> Floats:
         best = x >= np.sort(x)[-min(k, len(x))]
-        return best / best.sum()
+        shares: Floats = best / best.sum()
+        return shares
 
     return by_row(row, scores, mask)
 
@@ -66,7 +68,8 @@ def sparsemax(scores: Floats, mask: Bools | None = None) -> Floats:
         falling = np.sort(x)[::-1]
         tau = (falling.cumsum() - 1) / np.arange(1, len(x) + 1)
         support = np.flatnonzero(falling > tau)[-1]
-        return np.maximum(x - tau[support], 0)
+        weights: Floats = np.maximum(x - tau[support], 0)
+        return weights
 
     return by_row(row, scores, mask)
 
@@ -79,7 +82,8 @@ def entmax15(scores: Floats, mask: Bools | None = None) -> Floats:
         for _ in range(100):
             tau = (low + high) / 2
             low, high = (tau, high) if (np.maximum(x / 2 - tau, 0) ** 2).sum() > 1 else (low, tau)
-        return np.maximum(x / 2 - low, 0) ** 2
+        weights: Floats = np.maximum(x / 2 - low, 0) ** 2
+        return weights
 
     return by_row(row, scores, mask)
 
