@@ -41,6 +41,7 @@ from regard.nn.score import (
     SquaredDistance,
 )
 from regard.nn.self_attention import SelfAttention
+from regard.nn.similarity import average_similar
 from regard.nn.weigh import (
     entmax15,
     gate,
@@ -96,6 +97,7 @@ __all__ = [
     "ancestors_of",
     "attend",
     "average",
+    "average_similar",
     "causal_mask",
     "entmax15",
     "gate",
