@@ -1,4 +1,4 @@
-"""Write docs/mechanisms.md and its pictures from the catalogue; with ``--check``, only tell whether they are fresh.
+"""Write docs/mechanisms.md and its pictures from the catalogue; ``--check`` tells whether they are fresh.
 
 Each picture is the mechanism itself, run: where it has parameters it has first been trained for a moment to
 align eight steps with eight sources, last with first, or in order where the mechanism moves forward.
@@ -19,6 +19,8 @@ PAGE = Path(__file__).with_name("mechanisms.md")
 PICTURES = Path(__file__).with_name("mechanisms")
 SIZE, CELL = 8, 14
 OPTIONS = {
+    "multi_head": {"heads": 2},
+    "grouped_query": {"heads": 2},
     "luong_location": {"positions": SIZE},
     "luong_local_m": {"window": 2},
     "luong_local_p": {"window": 3},
@@ -72,7 +74,7 @@ def picture(entry: Mechanism) -> Tensor:
 
 
 def align(module: nn.Module, query: Tensor, key: Tensor, order: Tensor) -> Tensor:
-    """The weights of queries and keys, after some steps toward an alignment where there is anything to train."""
+    """The weights, after some steps toward an alignment where there is anything to train."""
     parameters = [p for p in module.parameters() if p.requires_grad]
     optimizer = torch.optim.Adam(parameters, lr=0.03) if parameters else None
     for _ in range(150 if optimizer else 0):
@@ -91,8 +93,9 @@ def svg(weights: Tensor) -> str:
     """A heat map; the darkest cell is the greatest weight."""
     rows, columns = weights.shape
     shades = (255 * (1 - weights / weights.max().clamp_min(1e-9))).round().int().tolist()
+    square = f'width="{CELL}" height="{CELL}"'
     cells = "\n".join(
-        f'<rect x="{CELL * x}" y="{CELL * y}" width="{CELL}" height="{CELL}" fill="rgb({shade},{shade},{shade})"/>'
+        f'<rect x="{CELL * x}" y="{CELL * y}" {square} fill="rgb({shade},{shade},{shade})"/>'
         for y, row in enumerate(shades)
         for x, shade in enumerate(row)
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 
@@ -185,7 +186,7 @@ def _four_axes(x: Tensor, lead: torch.Size) -> Tensor:
     x = x.expand(*lead, *x.shape[-2:])
     if len(lead) == 2:
         return x
-    return x.reshape(-1, 1, *x.shape[-2:]) if len(lead) < 2 else x.flatten(0, -4)
+    return x.reshape(math.prod(lead), 1, *x.shape[-2:]) if len(lead) < 2 else x.flatten(0, -4)
 
 
 def _in_blocks(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
@@ -24,7 +25,7 @@ def broadcast(*shapes: torch.Size) -> torch.Size:
 def one_axis(lead: Sequence[int], x: Tensor, kept: int = 2) -> Tensor:
     """Broadcast the leading axes to ``lead`` and make them one: (..., T, D) becomes (B, T, D)."""
     tail = x.shape[x.ndim - kept :]
-    return x.expand(*lead, *tail).reshape(-1, *tail)
+    return x.expand(*lead, *tail).reshape(math.prod(lead), *tail)
 
 
 def array(x: Tensor) -> NDArray[Any]:
