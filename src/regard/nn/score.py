@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F  # noqa: N812 - the name that everyone uses
 
 from regard.errors import SettingError, nearest
 from regard.nn.shapes import broadcast
@@ -153,8 +152,38 @@ class Cosine(DotFamily):
 
 def unit(vectors: Tensor) -> Tensor:
     """Vectors of length one; the zero vector stays."""
-    wide = vectors.float() if vectors.dtype in (torch.float16, torch.bfloat16) else vectors
-    return F.normalize(wide, dim=-1, eps=torch.finfo(wide.dtype).tiny).to(vectors.dtype)
+    half = vectors.dtype in (torch.float16, torch.bfloat16)
+    units: Tensor = _Unit.apply(vectors.float() if half else vectors)  # type: ignore[no-untyped-call]
+    return units.to(vectors.dtype)
+
+
+class _Unit(torch.autograd.Function):
+    """``torch.nn.functional.normalize`` in half the passes over memory, which matters beside a fused kernel.
+
+    u = x / |x|,   d_x = (g - (u·g) u) / |x|
+    """
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(vectors: Tensor) -> Tensor:
+        return vectors * _inverse_length(vectors)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor], output: Tensor) -> None:  # noqa: ARG004
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        (vectors,) = ctx.saved_tensors
+        inverse = _inverse_length(vectors)
+        along = torch.linalg.vecdot(vectors, grad)[..., None] * inverse.square()
+        return torch.addcmul(grad, vectors, along, value=-1) * inverse
+
+
+def _inverse_length(vectors: Tensor) -> Tensor:
+    length = torch.linalg.vector_norm(vectors, dim=-1, keepdim=True)
+    return torch.where(length > 0, 1 / torch.where(length > 0, length, 1), 0)
 
 
 class SquaredDistance(DotFamily):
