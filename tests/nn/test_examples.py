@@ -20,6 +20,6 @@ def test_examples_run(name):
     module = importlib.import_module(name)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Transformers warns of its own future
-        result = doctest.testmod(module, extraglobs={"torch": torch}, optionflags=doctest.NORMALIZE_WHITESPACE)
+        result = doctest.testmod(module, extraglobs={"torch": torch})
 
     assert result.failed == 0
