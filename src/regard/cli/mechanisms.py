@@ -1,0 +1,47 @@
+"""``regard mechanisms``: the catalogue."""
+
+from __future__ import annotations
+
+import json as json_
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from regard.errors import SettingError, nearest
+
+PARTS = ("formula", "paper", "score", "weigh", "combine", "state", "deviations")
+
+
+def mechanisms(
+    name: Annotated[str | None, typer.Argument(help="One mechanism, in full.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+) -> None:
+    """List every attention mechanism: its formula, its paper, its parts.
+
+    Example: regard mechanisms luong_local_p
+    """
+    from regard.nn import CATALOGUE  # PyTorch takes seconds to import: not before it is asked for
+
+    if name is not None and name not in CATALOGUE:
+        raise SettingError(
+            f"Unknown mechanism {name!r}.{nearest(name, CATALOGUE)} `regard mechanisms` lists all."
+        )
+    entries = list(CATALOGUE.values()) if name is None else [CATALOGUE[name]]
+    if json:
+        rows = [{part: asdict(entry)[part] for part in ("name", *PARTS)} for entry in entries]
+        typer.echo(json_.dumps(rows if name is None else rows[0], ensure_ascii=False, indent=2))
+        return
+    console = Console()
+    if name is not None:
+        table = Table(title=name, show_header=False)
+        for part in PARTS:
+            table.add_row(part, Text(getattr(entries[0], part)))
+    else:
+        table = Table("name", "formula", "paper")
+        for entry in entries:
+            table.add_row(entry.name, Text(entry.formula), entry.paper.split(",")[0])
+    console.print(table)

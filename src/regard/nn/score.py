@@ -1,0 +1,304 @@
+"""How well a query matches a key.
+
+A score is built from three short steps, so that what belongs to the source alone can be computed once
+(``keys``), what belongs to the query once per step (``queries``), and the rest compares: ``score(query,
+key) = compare(queries(query), keys(key))``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from regard.errors import SettingError, nearest
+from regard.nn.shapes import broadcast
+
+
+class Factors(NamedTuple):
+    """A score as a dot product, up to a term of the query alone, which softmax does not see.
+
+    score[t, s] = scale · query[t] · key[s] + bias[s]
+    """
+
+    query: Tensor
+    key: Tensor
+    scale: float
+    bias: Tensor | None
+
+
+class Score(nn.Module):
+    """A score of queries (..., T, Q) and keys (..., S, K), shape (..., T, S)."""
+
+    def queries(self, query: Tensor) -> Tensor:
+        """What is computed once per query."""
+        return query
+
+    def keys(self, key: Tensor) -> Tensor:
+        """What is computed once per source; ``precompute`` keeps it."""
+        return key
+
+    def compare(self, query: Tensor, key: Tensor) -> Tensor:
+        """Scores from ``queries(query)`` and ``keys(key)``."""
+        raise NotImplementedError
+
+    def forward(self, query: Tensor, key: Tensor) -> Tensor:
+        """Scores of raw queries and keys."""
+        return self.compare(self.queries(query), self.keys(key))
+
+
+class DotFamily(Score):
+    """Scores that are dot products, which fused kernels can compute without a tensor of shape (T, S)."""
+
+    def factors(self, query: Tensor, key: Tensor) -> Factors:
+        """The same score as a dot product, from ``queries(query)`` and ``keys(key)``."""
+        return Factors(query, key, 1.0, None)
+
+    def compare(self, query: Tensor, key: Tensor) -> Tensor:
+        """Scores as one matrix product."""
+        query, key, scale, bias = self.factors(query, key)
+        scores = products(query, key, scale)
+        return scores if bias is None else scores + bias[..., None, :].to(scores.dtype)
+
+
+def products(query: Tensor, key: Tensor, scale: float = 1.0) -> Tensor:
+    """All dot products, in float32 for half inputs, whose range a sum of squares can leave."""
+    if query.dtype in (torch.float16, torch.bfloat16):
+        query, key = query.float(), key.float()
+    return (query if scale == 1.0 else query * scale) @ key.mT
+
+
+class Dot(DotFamily):
+    """score = scale · q·k  (Luong 2015 "dot"; Weston 2015)."""
+
+    def __init__(self, *, scale: float = 1.0) -> None:
+        super().__init__()
+        self.scale = scale
+
+    def factors(self, query: Tensor, key: Tensor) -> Factors:
+        """The dot product itself."""
+        return Factors(query, key, self.scale, None)
+
+
+class ScaledDot(DotFamily):
+    """score = q·k / √d, or q·k / λ  (Vaswani 2017; λ as in Sun and Lu 2020)."""
+
+    def __init__(self, *, divisor: float | None = None) -> None:
+        super().__init__()
+        self.divisor = divisor
+
+    def factors(self, query: Tensor, key: Tensor) -> Factors:
+        """The dot product, divided."""
+        return Factors(query, key, 1 / (self.divisor or math.sqrt(query.shape[-1])), None)
+
+
+class General(DotFamily):
+    """score = q' W k  (Luong 2015 "general")."""
+
+    def __init__(self, query_dim: int, key_dim: int) -> None:
+        super().__init__()
+        self.linear = nn.Linear(key_dim, query_dim, bias=False)
+
+    def keys(self, key: Tensor) -> Tensor:
+        """W k."""
+        keys: Tensor = self.linear(key)
+        return keys
+
+
+class Biaffine(DotFamily):
+    """score = q' W k + u·q + w·k + b  (Dozat and Manning 2017)."""
+
+    def __init__(self, query_dim: int, key_dim: int) -> None:
+        super().__init__()
+        self.linear = nn.Linear(query_dim, key_dim)  # W' q + w: the key's own term rides along
+        self.own = nn.Linear(query_dim, 1)  # u·q + b
+
+    def queries(self, query: Tensor) -> Tensor:
+        """[W' q + w; u·q + b]."""
+        return torch.cat([self.linear(query), self.own(query)], -1)
+
+    def factors(self, query: Tensor, key: Tensor) -> Factors:
+        """All but u·q + b, which softmax does not see."""
+        return Factors(query[..., :-1], key, 1.0, None)
+
+    def compare(self, query: Tensor, key: Tensor) -> Tensor:
+        """All terms."""
+        scores = super().compare(query, key)
+        return scores + query[..., -1:].to(scores.dtype)
+
+
+class Cosine(DotFamily):
+    """score = scale · q·k / |q||k|; zero where either is the zero vector."""
+
+    def __init__(self, *, scale: float = 1.0) -> None:
+        super().__init__()
+        self.scale = scale
+
+    def queries(self, query: Tensor) -> Tensor:
+        """The unit query."""
+        return unit(query)
+
+    def keys(self, key: Tensor) -> Tensor:
+        """The unit key."""
+        return unit(key)
+
+    def factors(self, query: Tensor, key: Tensor) -> Factors:
+        """The dot product of unit vectors."""
+        return Factors(query, key, self.scale, None)
+
+
+def unit(vectors: Tensor) -> Tensor:
+    """Vectors of length one; the zero vector stays."""
+    half = vectors.dtype in (torch.float16, torch.bfloat16)
+    units: Tensor = _Unit.apply(vectors.float() if half else vectors)  # type: ignore[no-untyped-call]
+    return units.to(vectors.dtype)
+
+
+class _Unit(torch.autograd.Function):
+    """``torch.nn.functional.normalize`` in half the passes over memory, which matters beside a fused kernel.
+
+    u = x / |x|,   d_x = (g - (u·g) u) / |x|
+    """
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(vectors: Tensor) -> Tensor:
+        return vectors * _inverse_length(vectors)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor], output: Tensor) -> None:  # noqa: ARG004
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        (vectors,) = ctx.saved_tensors
+        inverse = _inverse_length(vectors)
+        along = torch.linalg.vecdot(vectors, grad)[..., None] * inverse.square()
+        return torch.addcmul(grad, vectors, along, value=-1) * inverse
+
+
+def _inverse_length(vectors: Tensor) -> Tensor:
+    length = torch.linalg.vector_norm(vectors, dim=-1, keepdim=True)
+    return torch.where(length > 0, 1 / torch.where(length > 0, length, 1), 0)
+
+
+class SquaredDistance(DotFamily):
+    """score = -scale · |q - k|²  =  2 scale · q·k - scale |k|² - scale |q|²."""
+
+    def __init__(self, *, scale: float = 1.0) -> None:
+        super().__init__()
+        self.scale = scale
+
+    def factors(self, query: Tensor, key: Tensor) -> Factors:
+        """The dot product with a bias per key; the query's own term is left to ``compare``."""
+        wide = key.float() if key.dtype in (torch.float16, torch.bfloat16) else key
+        return Factors(query, key, 2 * self.scale, -self.scale * wide.square().sum(-1))
+
+    def compare(self, query: Tensor, key: Tensor) -> Tensor:
+        """All terms."""
+        scores = super().compare(query, key)
+        return scores - self.scale * query.to(scores.dtype).square().sum(-1, keepdim=True)
+
+
+class Distance(Score):
+    """score = -scale · |q - k|_p  for any p >= 1; the square of p = 2 is ``SquaredDistance``."""
+
+    def __init__(self, *, p: float = 2.0, scale: float = 1.0) -> None:
+        super().__init__()
+        if not p >= 1:
+            raise SettingError(f"`p` must be at least 1 for |x|_p to be a norm; got {p}.")
+        self.p, self.scale = p, scale
+
+    def compare(self, query: Tensor, key: Tensor) -> Tensor:
+        """Distances without the detour over dot products, which loses digits where points are close."""
+        if query.dtype in (torch.float16, torch.bfloat16):
+            query, key = query.float(), key.float()
+        return -self.scale * torch.cdist(query, key, self.p, "donot_use_mm_for_euclid_dist")
+
+
+class Location(Score):
+    """score[t, j] = (W q[t])[j]: the query alone decides where to look  (Luong 2015 "location").
+
+    Parameters
+    ----------
+    query_dim : int
+    positions : int
+        The longest source.
+    """
+
+    def __init__(self, query_dim: int, positions: int) -> None:
+        super().__init__()
+        self.linear = nn.Linear(query_dim, positions, bias=False)
+
+    def queries(self, query: Tensor) -> Tensor:
+        """W q, for all positions."""
+        scores: Tensor = self.linear(query)
+        return scores
+
+    def compare(self, query: Tensor, key: Tensor) -> Tensor:
+        """The first S positions."""
+        if key.shape[-2] > self.linear.out_features:
+            raise SettingError(
+                f"`positions` must cover the longest source; got {self.linear.out_features} "
+                f"for a source of {key.shape[-2]}."
+            )
+        scores = query[..., : key.shape[-2]]
+        return scores.expand(*broadcast(scores.shape[:-2], key.shape[:-2]), -1, -1)
+
+
+class Kernel(Score):
+    """score = F(s) of another score s, for any increasing F."""
+
+    def __init__(self, score: str | Score, of: Callable[[Tensor], Tensor]) -> None:
+        super().__init__()
+        self.score, self.of = resolve(score), of
+
+    def queries(self, query: Tensor) -> Tensor:
+        """Those of the inner score."""
+        return self.score.queries(query)
+
+    def keys(self, key: Tensor) -> Tensor:
+        """Those of the inner score."""
+        return self.score.keys(key)
+
+    def compare(self, query: Tensor, key: Tensor) -> Tensor:
+        """F of the inner score."""
+        return self.of(self.score.compare(query, key))
+
+
+class Custom(Score):
+    """Any function of query and key that returns scores (..., T, S)."""
+
+    def __init__(self, function: Callable[[Tensor, Tensor], Tensor]) -> None:
+        super().__init__()
+        self.function = function
+
+    def compare(self, query: Tensor, key: Tensor) -> Tensor:
+        """The user's function."""
+        return self.function(query, key)
+
+
+SCORES: dict[str, Callable[[], Score]] = {
+    "dot": Dot,
+    "scaled_dot": ScaledDot,
+    "cosine": Cosine,
+    "squared_distance": SquaredDistance,
+    "distance": Distance,
+}
+
+
+def resolve(score: str | Score | Callable[[Tensor, Tensor], Tensor]) -> Score:
+    """A score without parameters by its name; a score itself; a function of the user's."""
+    if isinstance(score, Score):
+        return score
+    if isinstance(score, str):
+        if score not in SCORES:
+            raise SettingError(
+                f"Unknown score {score!r}.{nearest(score, SCORES)} Known by name: {', '.join(SCORES)}."
+            )
+        return SCORES[score]()
+    return Custom(score)
