@@ -57,9 +57,7 @@ def main() -> None:
         options.json.write_text(json.dumps(ROWS, indent=2) + "\n")
 
 
-def compare(
-    what: str, ours: Callable[[], object], theirs: Callable[[], object], bar: str, rounds: int = 0
-) -> None:
+def compare(what: str, ours: Callable[[], object], theirs: Callable[[], object], bar: str, rounds: int = 0) -> None:
     """Time both in turn, and report the median of the ratios of neighbouring runs."""
     for _ in range(2):
         ours(), theirs()
@@ -200,9 +198,7 @@ def additive(quick: bool) -> None:  # noqa: ARG001 - all comparisons are called 
             what = f"additive, B {batch}, T {steps}, S {size}, D {depth}, against {side}"
             compare(what, mine, additive_case(case, side), ">= 8", rounds)
             other = extra_memory(case, side)
-            report(
-                f"{what}: extra memory", other / grown, ">= 10", f"{grown:9.1f} MiB against {other:8.1f} MiB"
-            )
+            report(f"{what}: extra memory", other / grown, ">= 10", f"{grown:9.1f} MiB against {other:8.1f} MiB")
 
 
 def sparse(quick: bool) -> None:  # noqa: ARG001
@@ -220,12 +216,8 @@ def sparse(quick: bool) -> None:  # noqa: ARG001
             ours, theirs = getattr(nn, name), partial(getattr(entmax, name), dim=-1)
             compare(
                 f"{name}, 8 x 4 x 256 x 256, scores of size {scale:g}, both ways",
-                lambda ours=ours, scores=scores, slope=slope: torch.autograd.grad(
-                    ours(scores), scores, slope
-                ),
-                lambda theirs=theirs, scores=scores, slope=slope: torch.autograd.grad(
-                    theirs(scores), scores, slope
-                ),
+                lambda ours=ours, scores=scores, slope=slope: torch.autograd.grad(ours(scores), scores, slope),
+                lambda theirs=theirs, scores=scores, slope=slope: torch.autograd.grad(theirs(scores), scores, slope),
                 ">= 1",
                 5,
             )

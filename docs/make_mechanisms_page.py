@@ -65,9 +65,7 @@ def picture(entry: Mechanism) -> Tensor:
         case "items":
             users = torch.randn(5, SIZE)
             history = torch.randn(3, 5, SIZE, SIZE)
-            weights = module(
-                users, history[0], history[1], history[2][:, :, None].expand(-1, -1, 3, -1)
-            ).weights
+            weights = module(users, history[0], history[1], history[2][:, :, None].expand(-1, -1, 3, -1)).weights
         case _:
             weights = module().weights
     return weights.detach()
@@ -114,9 +112,7 @@ def page() -> str:
 def section(entry: Mechanism) -> str:
     """One mechanism."""
     options = "".join(
-        f", {name}=..."
-        for name in OPTIONS.get(entry.name, {})
-        if name in ("positions", "length", "ancestors")
+        f", {name}=..." for name in OPTIONS.get(entry.name, {}) if name in ("positions", "length", "ancestors")
     )
     dims = "key_dim=64" if entry.form in ("pool", "documents", "codes") else "query_dim=64, key_dim=64"
     return f"""
@@ -148,9 +144,7 @@ def same_picture(old: str, new: str) -> bool:
     """Equal but for shades that differ by what another processor's rounding does in training."""
     shade = re.compile(r"rgb\((\d+),\d+,\d+\)")
     then, now = ([int(x) for x in shade.findall(text)] for text in (old, new))
-    return shade.sub("", old) == shade.sub("", new) and all(
-        abs(a - b) <= 8 for a, b in zip(then, now, strict=True)
-    )
+    return shade.sub("", old) == shade.sub("", new) and all(abs(a - b) <= 8 for a, b in zip(then, now, strict=True))
 
 
 def main() -> int:

@@ -26,9 +26,7 @@ class MissingExtraError(RegardError, ImportError):
     """A part of regard needs a package that is not installed."""
 
     def __init__(self, part: str, extra: str) -> None:
-        super().__init__(
-            f"{part} needs packages that are not installed: run `pip install 'regard[{extra}]'`."
-        )
+        super().__init__(f"{part} needs packages that are not installed: run `pip install 'regard[{extra}]'`.")
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -198,7 +198,9 @@ def test_the_demonstration_walks_the_whole_line(tmp_path):
     assert (tmp_path / "demo.regard").exists()
 
 
-@pytest.mark.parametrize("command", ["", "demo", "train", "predict", "explain", "words", "info"])
+@pytest.mark.parametrize(
+    "command", ["", "demo", "train", "predict", "explain", "words", "report", "info", "mechanisms"]
+)
 def test_help_has_an_example(command, tmp_path):
     run = regard(*filter(None, [command]), "--help", cwd=tmp_path)
 

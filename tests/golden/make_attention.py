@@ -177,9 +177,7 @@ class Activation:
 
 nn_.Activation = Activation
 folder = allennlp_folder / "allennlp/modules/attention"
-sys.modules.update(
-    stub | {"allennlp.common.registrable": registrable, "allennlp.nn": nn_, "allennlp.nn.util": util}
-)
+sys.modules.update(stub | {"allennlp.common.registrable": registrable, "allennlp.nn": nn_, "allennlp.nn.util": util})
 load("allennlp.modules.attention.attention", folder / "attention.py")
 for kind, cls, args in (
     ("additive", "AdditiveAttention", (D, D)),
@@ -188,9 +186,7 @@ for kind, cls, args in (
     ("dot_product", "DotProductAttention", ()),
     ("scaled_dot_product", "ScaledDotProductAttention", (D,)),
 ):
-    module = getattr(
-        load(f"allennlp.modules.attention.{kind}_attention", folder / f"{kind}_attention.py"), cls
-    )(*args)
+    module = getattr(load(f"allennlp.modules.attention.{kind}_attention", folder / f"{kind}_attention.py"), cls)(*args)
     record(f"allennlp_{kind}", weights=module(query[:, 0], key, keep), **weights(module))
 
 np.savez_compressed(Path(__file__).with_name("attention.npz"), **{name: numpy(x) for name, x in out.items()})

@@ -145,6 +145,4 @@ def _table(given: Inputs) -> Tensor:
 def loss(outcome: Outcome) -> Tensor:
     """A number that moves with every number of the context."""
     context = outcome.context
-    return (
-        context * torch.linspace(0.5, 1.5, context.numel(), dtype=context.dtype).view(context.shape)
-    ).sum()
+    return (context * torch.linspace(0.5, 1.5, context.numel(), dtype=context.dtype).view(context.shape)).sum()

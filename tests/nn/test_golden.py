@@ -36,9 +36,7 @@ def fill(linear, weight, bias=None):
 
 @pytest.mark.parametrize("need_weights", [True, False])
 def test_torch_sdpa(need_weights):
-    agrees(
-        nn.attend(QUERY, KEY, VALUE, mask=MASK, need_weights=need_weights), of("torch_sdpa"), weights=False
-    )
+    agrees(nn.attend(QUERY, KEY, VALUE, mask=MASK, need_weights=need_weights), of("torch_sdpa"), weights=False)
 
 
 def test_torch_multi_head():
@@ -57,9 +55,7 @@ def test_weights_of_torch_multi_head_give_its_outputs(options):
     barred[:, 0] = False
     flip = (lambda x: x) if theirs.batch_first else (lambda x: x.transpose(0, 1))
 
-    context, weights = theirs(
-        flip(query), flip(key), flip(value), attn_mask=barred, average_attn_weights=False
-    )
+    context, weights = theirs(flip(query), flip(key), flip(value), attn_mask=barred, average_attn_weights=False)
     ours = nn.MultiHeadAttention.from_torch(theirs)(query, key, value, mask=~barred)
 
     torch.testing.assert_close(ours.context, flip(context))
@@ -96,9 +92,7 @@ def test_keras_multi_head(name, heads, kv_heads):
     parts = [golden[f"w_{i}"] for i in range(8)]
     ours.query = torch.nn.Linear(8, heads * 4)
     ours.out = torch.nn.Linear(heads * 4, 8)
-    for linear, kernel, bias in zip(
-        (ours.query, ours.key, ours.value), parts[0:6:2], parts[1:6:2], strict=True
-    ):
+    for linear, kernel, bias in zip((ours.query, ours.key, ours.value), parts[0:6:2], parts[1:6:2], strict=True):
         fill(linear, kernel.flatten(1).T, bias.flatten())
     fill(ours.out, parts[6].flatten(0, 1).T, parts[7])
 

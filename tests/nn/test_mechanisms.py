@@ -213,9 +213,7 @@ def test_luong_joins_what_was_read_with_what_was_asked():
     result = module(QUERY, KEY, VALUE)
 
     close(result.context, torch.softmax(QUERY @ KEY.mT, -1) @ VALUE)
-    close(
-        result.state, torch.tanh(torch.cat([result.context, QUERY], -1) @ module.attentional.linear.weight.T)
-    )
+    close(result.state, torch.tanh(torch.cat([result.context, QUERY], -1) @ module.attentional.linear.weight.T))
 
 
 def test_pointers_give_logarithms_for_a_loss():

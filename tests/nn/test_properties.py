@@ -28,11 +28,7 @@ from tests.nn.cases import (
     masked,
 )
 
-PAIRS = [
-    (name, weigh)
-    for name, weigh in product(NAMES, WEIGHINGS)
-    if weigh == "softmax" or CATALOGUE[name].weighable
-]
+PAIRS = [(name, weigh) for name, weigh in product(NAMES, WEIGHINGS) if weigh == "softmax" or CATALOGUE[name].weighable]
 every = pytest.mark.parametrize(("name", "weigh"), PAIRS)
 each = pytest.mark.parametrize("name", NAMES)
 HALF = (torch.float16, torch.bfloat16)
@@ -127,9 +123,7 @@ def test_a_batch_of_empty_rows_gives_no_gradient_to_any_parameter(name, weigh):
     with detector:
         outcome = call(name, module, given)
         grads = (
-            torch.autograd.grad(loss(outcome), parameters, allow_unused=True)
-            if outcome.context.requires_grad
-            else []
+            torch.autograd.grad(loss(outcome), parameters, allow_unused=True) if outcome.context.requires_grad else []
         )
 
     assert (outcome.context == 0).all()

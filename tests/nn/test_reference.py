@@ -42,10 +42,7 @@ LOOPS = [
     (
         score.biaffine(Q, K, W, u5, v5, 0.3),
         lambda q, k: (
-            sum(q[i] * W[i, j] * k[j] for i in range(5) for j in range(5))
-            + product(u5, q)
-            + product(v5, k)
-            + 0.3
+            sum(q[i] * W[i, j] * k[j] for i in range(5) for j in range(5)) + product(u5, q) + product(v5, k) + 0.3
         ),
     ),
     (score.additive(Q, K, v5), lambda q, k: sum(v5[i] * math.tanh(q[i] + k[i]) for i in range(5))),

@@ -94,9 +94,7 @@ def test_gradients_per_example_by_vmap(name):
         result = torch.func.functional_call(module, parameters, (query, key, value))
         return result.context.square().sum()
 
-    each = torch.vmap(torch.func.grad(total, argnums=2), in_dims=(None, 0, 0, 0))(
-        parameters, *given.tensors()
-    )
+    each = torch.vmap(torch.func.grad(total, argnums=2), in_dims=(None, 0, 0, 0))(parameters, *given.tensors())
 
     for i in range(3):
         alone = torch.func.grad(total, argnums=2)(parameters, *(x[i] for x in given.tensors()))

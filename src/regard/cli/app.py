@@ -13,6 +13,7 @@ import typer
 from regard.cli.demo import demo
 from regard.cli.explain import explain
 from regard.cli.info import info
+from regard.cli.mechanisms import mechanisms
 from regard.cli.predict import predict
 from regard.cli.report import report
 from regard.cli.train import train
@@ -80,7 +81,7 @@ def _stop() -> None:
     os._exit(1)
 
 
-for _command in (demo, train, predict, explain, words, report, info):
+for _command in (demo, train, predict, explain, words, report, info, mechanisms):
     app.command()(_guarded(_command))
 
 

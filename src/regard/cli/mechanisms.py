@@ -7,9 +7,6 @@ from dataclasses import asdict
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from regard.errors import SettingError, nearest
 
@@ -22,14 +19,16 @@ def mechanisms(
 ) -> None:
     """List every attention mechanism: its formula, its paper, its parts.
 
-    Example: regard mechanisms luong_local_p
+    Example: [bold]regard mechanisms luong_local_p[/bold]
     """
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
     from regard.nn import CATALOGUE  # PyTorch takes seconds to import: not before it is asked for
 
     if name is not None and name not in CATALOGUE:
-        raise SettingError(
-            f"Unknown mechanism {name!r}.{nearest(name, CATALOGUE)} `regard mechanisms` lists all."
-        )
+        raise SettingError(f"Unknown mechanism {name!r}.{nearest(name, CATALOGUE)} `regard mechanisms` lists all.")
     entries = list(CATALOGUE.values()) if name is None else [CATALOGUE[name]]
     if json:
         rows = [{part: asdict(entry)[part] for part in ("name", *PARTS)} for entry in entries]

@@ -60,9 +60,7 @@ class Additive(Score):
         Whether there is a b.
     """
 
-    def __init__(
-        self, query_dim: int, key_dim: int, hidden_dim: int | None = None, *, bias: bool = True
-    ) -> None:
+    def __init__(self, query_dim: int, key_dim: int, hidden_dim: int | None = None, *, bias: bool = True) -> None:
         super().__init__()
         hidden_dim = hidden_dim or query_dim
         self.query = nn.Linear(query_dim, hidden_dim, bias=bias)
@@ -208,9 +206,7 @@ def _(info: Any, dims: tuple[int | None, ...], query: Tensor, key: Tensor, v: Te
 
 
 @_additive_backward.register_vmap
-def _(
-    info: Any, dims: tuple[int | None, ...], *args: Tensor
-) -> tuple[tuple[Tensor, ...], tuple[int, int, int]]:
+def _(info: Any, dims: tuple[int | None, ...], *args: Tensor) -> tuple[tuple[Tensor, ...], tuple[int, int, int]]:
     each = [_additive_backward(*_pick(i, dims, args)) for i in range(info.batch_size)]
     return tuple(torch.stack(parts) for parts in zip(*each, strict=True)), (0, 0, 0)
 

@@ -102,8 +102,7 @@ def mechanism(name: str, **options: Any) -> nn.Module:
     """
     if name not in CATALOGUE:
         raise SettingError(
-            f"Unknown mechanism {name!r}.{nearest(name, CATALOGUE)} "
-            f"`regard mechanisms` lists all {len(CATALOGUE)}."
+            f"Unknown mechanism {name!r}.{nearest(name, CATALOGUE)} `regard mechanisms` lists all {len(CATALOGUE)}."
         )
     build = CATALOGUE[name].build
     try:
@@ -160,9 +159,7 @@ def _multi_head(
     return MultiHeadAttention(query_dim, heads or math.gcd(query_dim, 8), key_dim=key_dim, **options)
 
 
-def _grouped(
-    query_dim: int, key_dim: int | None = None, *, kv_heads: int = 1, **options: Any
-) -> MultiHeadAttention:
+def _grouped(query_dim: int, key_dim: int | None = None, *, kv_heads: int = 1, **options: Any) -> MultiHeadAttention:
     return _multi_head(query_dim, key_dim, kv_heads=kv_heads, **options)
 
 
@@ -170,9 +167,7 @@ def _memory(
     query_dim: int | None = None, key_dim: int | None = None, *, hops: int = 3, **options: Any
 ) -> MemoryAttention:
     if query_dim != key_dim and None not in (query_dim, key_dim):
-        raise SettingError(
-            f"What is found is added to the query, so sizes agree; got {query_dim} and {key_dim}."
-        )
+        raise SettingError(f"What is found is added to the query, so sizes agree; got {query_dim} and {key_dim}.")
     return MemoryAttention(hops=hops, **options)
 
 
@@ -212,9 +207,7 @@ def _graph(ancestors: Any, key_dim: int, query_dim: int | None = None, **options
     return GraphAttention(ancestors, key_dim, query_dim, **options)
 
 
-BAHDANAU = (
-    "Bahdanau, Cho and Bengio 2014, Neural Machine Translation by Jointly Learning to Align and Translate"
-)
+BAHDANAU = "Bahdanau, Cho and Bengio 2014, Neural Machine Translation by Jointly Learning to Align and Translate"
 LUONG = "Luong, Pham and Manning 2015, Effective Approaches to Attention-based Neural Machine Translation"
 CHOROWSKI = "Chorowski et al. 2015, Attention-Based Models for Speech Recognition"
 VASWANI = "Vaswani et al. 2017, Attention Is All You Need"
@@ -234,13 +227,9 @@ _GLOBAL = partial(
     combine="average; tanh(Wc [c; h]) as the state",
     state="attentional vector, out only",
 )
-_CHOROWSKI = partial(
-    Mechanism, paper=CHOROWSKI, stateful=True, positional=True, build=LocationSensitiveAttention
-)
+_CHOROWSKI = partial(Mechanism, paper=CHOROWSKI, stateful=True, positional=True, build=LocationSensitiveAttention)
 _POSITIONS = "positions count from 0; S is the number of positions that the mask allows"
-_UNIFORM = (
-    "the first weights are uniform over the true length; b is the bias of V; gradients flow through the state"
-)
+_UNIFORM = "the first weights are uniform over the true length; b is the bias of V; gradients flow through the state"
 
 _ALL = (
     Mechanism(
@@ -345,8 +334,7 @@ _ALL = (
     _LOCAL(
         name="luong_local_p",
         build=partial(LuongLocalAttention, position="predictive"),
-        formula="p[t] = S σ(v' tanh(Wp h[t])),  "
-        "a[t, s] = softmax in [p - D, p + D] · exp(-(s - p)² / 2σ²),  σ = D/2",
+        formula="p[t] = S σ(v' tanh(Wp h[t])),  a[t, s] = softmax in [p - D, p + D] · exp(-(s - p)² / 2σ²),  σ = D/2",
         weigh="softmax in a window, times a Gaussian, not renormalised",
         state="position (counts steps; the prediction does not use it)",
         deviations=_POSITIONS,
@@ -484,8 +472,7 @@ _ALL = (
     Mechanism(
         "collaborative",
         _collaborative,
-        "b[l, m] = w2' relu(W2u u + W2x x[l, m] + b2) + c2,  "
-        "a[l] = w1' relu(W1u u + W1v v + W1p p + W1x x̄ + b1) + c1",
+        "b[l, m] = w2' relu(W2u u + W2x x[l, m] + b2) + c2,  a[l] = w1' relu(W1u u + W1v v + W1p p + W1x x̄ + b1) + c1",
         "Chen et al. 2017, Attentive Collaborative Filtering",
         "small networks, on two levels",
         form="items",

@@ -24,9 +24,7 @@ class ReluScore(nn.Module):
 
     def forward(self, *inputs: Tensor) -> Tensor:
         """From inputs (..., S, dim) to scores (..., S)."""
-        hidden = sum(
-            (linear(x) for linear, x in zip(self.inputs, inputs, strict=True)), torch.zeros(()).to(inputs[0])
-        )
+        hidden = sum((linear(x) for linear, x in zip(self.inputs, inputs, strict=True)), torch.zeros(()).to(inputs[0]))
         scores: Tensor = self.out(torch.relu(hidden))
         return scores[..., 0]
 
@@ -42,9 +40,7 @@ class ComponentAttention(nn.Module):
     weigh : str or callable
     """
 
-    def __init__(
-        self, user_dim: int, component_dim: int, hidden_dim: int, *, weigh: str | Weigh = "softmax"
-    ) -> None:
+    def __init__(self, user_dim: int, component_dim: int, hidden_dim: int, *, weigh: str | Weigh = "softmax") -> None:
         super().__init__()
         self.score, self.weigh = ReluScore((component_dim, user_dim), hidden_dim), resolve_weigh(weigh)
 
@@ -56,9 +52,7 @@ class ComponentAttention(nn.Module):
 
         The mask and the weights are (..., L, M).
         """
-        return _read(
-            self.score, self.weigh, (user[..., None, None, :],), components, components, mask, need_weights
-        )
+        return _read(self.score, self.weigh, (user[..., None, None, :],), components, components, mask, need_weights)
 
 
 class ItemAttention(nn.Module):

@@ -33,9 +33,7 @@ class LocalGate(nn.Module):
             raise SettingError(f"`window` must be odd, so that it has a middle; got {window}.")
         self.convolve = nn.Conv1d(dim, 1, window, padding=window // 2)
 
-    def forward(
-        self, key: Tensor, *, mask: Tensor | None = None, need_weights: bool = True
-    ) -> AttentionResult:
+    def forward(self, key: Tensor, *, mask: Tensor | None = None, need_weights: bool = True) -> AttentionResult:
         """From words (..., S, dim) to gated words (..., S, dim) and gates (..., S); the mask is (..., S)."""
         key, mask = _silent(key, mask)
         return _gated(_convolve(self.convolve, key)[..., 0], key, mask, need_weights)
@@ -59,13 +57,9 @@ class GlobalGate(nn.Module):
     def __init__(self, dim: int, length: int, *, per_word: bool = False) -> None:
         super().__init__()
         self.length, self.per_word = length, per_word
-        self.convolve = nn.Conv1d(
-            dim, 1, 2 * length - 1 if per_word else length, padding=length - 1 if per_word else 0
-        )
+        self.convolve = nn.Conv1d(dim, 1, 2 * length - 1 if per_word else length, padding=length - 1 if per_word else 0)
 
-    def forward(
-        self, key: Tensor, *, mask: Tensor | None = None, need_weights: bool = True
-    ) -> AttentionResult:
+    def forward(self, key: Tensor, *, mask: Tensor | None = None, need_weights: bool = True) -> AttentionResult:
         """From words (..., S, dim) to gated words (..., S, dim) and gates (..., S); the mask is (..., S)."""
         key, mask = _silent(key, mask)
         if key.shape[-2] > self.length:

@@ -102,9 +102,7 @@ class LocationSensitiveAttention(nn.Module):
         lead = broadcast(query.shape[:-2], key.shape[:-2])
         may = step_mask(mask, lead, steps, size, query.device)
         keys = self.key(key)
-        queries = (
-            keys.new_zeros(*query.shape[:-1], keys.shape[-1]) if self.query is None else self.query(query)
-        )
+        queries = keys.new_zeros(*query.shape[:-1], keys.shape[-1]) if self.query is None else self.query(query)
         wide = torch.float32 if key.dtype in (torch.float16, torch.bfloat16) else key.dtype
         state = uniform(may.any(-2)).to(wide) if state is None else state
 
@@ -114,9 +112,7 @@ class LocationSensitiveAttention(nn.Module):
             moved = keys
             if self.features is not None and self.location is not None:
                 moved = keys + self.location(self.features(state.to(keys.dtype)))
-            scores = (
-                additive_score(queries[..., step : step + 1, :], moved, self.w)[..., 0, :] * self.sharpening
-            )
+            scores = additive_score(queries[..., step : step + 1, :], moved, self.w)[..., 0, :] * self.sharpening
             if bias is not None:
                 scores = scores + bias.expand(*lead, steps, size)[..., step, :].to(scores.dtype)
             weights = self.weigh(scores, near).to(state.dtype)

@@ -100,7 +100,5 @@ class LuongGlobalAttention(Attention):
         need_weights: bool = True,
     ) -> AttentionResult:
         """Attend; the state of the result is the attentional vector (..., T, attentional_dim)."""
-        result = super().forward(
-            query, key, value, mask=mask, bias=bias, causal=causal, need_weights=need_weights
-        )
+        result = super().forward(query, key, value, mask=mask, bias=bias, causal=causal, need_weights=need_weights)
         return replace(result, state=self.attentional(result.context, query))

@@ -71,9 +71,7 @@ class LuongLocalAttention(nn.Module):
         self.window, self.dropout = window, dropout
         hidden_dim = hidden_dim or query_dim
         self.predict = (
-            nn.Sequential(
-                nn.Linear(query_dim, hidden_dim, bias=False), nn.Tanh(), nn.Linear(hidden_dim, 1, bias=False)
-            )
+            nn.Sequential(nn.Linear(query_dim, hidden_dim, bias=False), nn.Tanh(), nn.Linear(hidden_dim, 1, bias=False))
             if position == "predictive"
             else None
         )

@@ -95,9 +95,7 @@ def causal_mask(
     return torch.arange(sources, device=device) <= steps + offset
 
 
-def join(
-    mask: Tensor | None, causal: Causal, queries: int, sources: int, device: torch.device
-) -> Tensor | None:
+def join(mask: Tensor | None, causal: Causal, queries: int, sources: int, device: torch.device) -> Tensor | None:
     """The mask and the causal mask in one; None where everything may be attended to."""
     mask = check_mask(mask)
     if mask is not None and mask.ndim and mask.shape[-1] not in (1, sources):
@@ -126,9 +124,7 @@ def silence(mask: Tensor | None, source: Tensor) -> Tensor:
     return torch.where(_like(seen, source)[..., None], source, 0)
 
 
-def silence_all(
-    mask: Tensor | None, query: Tensor, key: Tensor, value: Tensor
-) -> tuple[Tensor, Tensor, Tensor]:
+def silence_all(mask: Tensor | None, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """``silence`` for keys and values, and likewise for queries that may not attend to anything."""
     if mask is None:
         return query, key, value

@@ -77,9 +77,7 @@ class MemoryAttention(nn.Module):
         mask = allowed(join(mask, causal, query.shape[-2], key.shape[-2], query.device), bias)
         query, key, value = silence_all(mask, query, key, key if value is None else value)
         if value.shape[-1] != query.shape[-1]:
-            raise SettingError(
-                f"Values are added to the query, of size {query.shape[-1]}; got {value.shape[-1]}."
-            )
+            raise SettingError(f"Values are added to the query, of size {query.shape[-1]}; got {value.shape[-1]}.")
         keys, u, results = self.score.keys(key), query, []
         for _ in range(self.hops):
             result = compare_and_read(

@@ -98,9 +98,7 @@ class MultiHeadAttention(nn.Module):
                 linear.weight.copy_(weight)
             ours.out.weight.copy_(module.out_proj.weight)
             if biased:
-                for linear, part in zip(
-                    (ours.query, ours.key, ours.value), module.in_proj_bias.chunk(3), strict=True
-                ):
+                for linear, part in zip((ours.query, ours.key, ours.value), module.in_proj_bias.chunk(3), strict=True):
                     linear.bias.copy_(part)
                 ours.out.bias.copy_(module.out_proj.bias)
         return ours.train(module.training)

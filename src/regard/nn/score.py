@@ -297,8 +297,6 @@ def resolve(score: str | Score | Callable[[Tensor, Tensor], Tensor]) -> Score:
         return score
     if isinstance(score, str):
         if score not in SCORES:
-            raise SettingError(
-                f"Unknown score {score!r}.{nearest(score, SCORES)} Known by name: {', '.join(SCORES)}."
-            )
+            raise SettingError(f"Unknown score {score!r}.{nearest(score, SCORES)} Known by name: {', '.join(SCORES)}.")
         return SCORES[score]()
     return Custom(score)

@@ -69,6 +69,4 @@ class SelfAttention(Attention):
             mask = allowed(join(mask, causal, query.shape[-2], key.shape[-2], query.device), bias)
             query, key, value = silence_all(mask, query, key, key if value is None else value)
             key = Memory(self.key(key), self.value(value))
-        return super().forward(
-            self.query(query), key, mask=mask, bias=bias, causal=causal, need_weights=need_weights
-        )
+        return super().forward(self.query(query), key, mask=mask, bias=bias, causal=causal, need_weights=need_weights)

@@ -107,9 +107,7 @@ def gate(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     return _zero(torch.sigmoid(_full(scores, mask, 0.0)), mask)
 
 
-def ratio(
-    scores: Tensor, mask: Tensor | None = None, *, of: Callable[[Tensor], Tensor] = torch.exp
-) -> Tensor:
+def ratio(scores: Tensor, mask: Tensor | None = None, *, of: Callable[[Tensor], Tensor] = torch.exp) -> Tensor:
     """Shares of any non-negative function of the score.
 
         w[s] = F(x[s]) / Σⱼ F(x[j])

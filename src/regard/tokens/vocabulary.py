@@ -191,9 +191,7 @@ class Vocabulary:
             levels.append(keys)
             vocabulary = cls(vocabulary.arena, vocabulary.ends, tuple(levels))
             if gap + 1 < ngrams:
-                prefix = counting.phrase_rows(
-                    prefix, tokens, gap, keys, len(vocabulary) - len(keys), n_threads
-                )
+                prefix = counting.phrase_rows(prefix, tokens, gap, keys, len(vocabulary) - len(keys), n_threads)
         return vocabulary, tokens
 
     def tokens(self, texts: Sequence[str], n_threads: int | None = None) -> Tokens:
