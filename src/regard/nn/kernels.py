@@ -141,6 +141,10 @@ def entmax15_rows(scores: Floats, best: Floats, first: int, stop: int, out: Floa
             out[row, s] = u * u
 
 
+# A view made for each slot of a window can cost more than the slot: where it does, these loops index whole
+# arrays, with positions that the compiler sees to be non-negative.
+
+
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=REORDER)
 def window_score_rows(query: Floats, key: Floats, start: Ints, first: int, stop: int, out: Floats) -> None:
     """Dot products of the queries ``first:stop`` with the keys of their windows; zero beyond the ends.
@@ -150,14 +154,13 @@ def window_score_rows(query: Floats, key: Floats, start: Ints, first: int, stop:
     steps, size, depth, width = query.shape[1], key.shape[1], query.shape[2], out.shape[2]
     for row in range(first, stop):
         batch, step = row // steps, row % steps
-        begin, q = start[batch, step], query[batch, step]
+        begin = start[batch, step]
         for o in range(width):
-            s = begin + o
             total = query.dtype.type(0)
-            if 0 <= s < size:
-                k = key[batch, s]
+            if 0 <= begin + o < size:
+                s = np.uint64(begin + o)
                 for d in range(depth):
-                    total += q[d] * k[d]
+                    total += query[batch, step, d] * key[batch, s, d]
             out[batch, step, o] = total
 
 
@@ -170,14 +173,13 @@ def window_read_rows(weights: Floats, value: Floats, start: Ints, first: int, st
     steps, size, depth, width = weights.shape[1], value.shape[1], value.shape[2], weights.shape[2]
     for row in range(first, stop):
         batch, step = row // steps, row % steps
-        begin, context = start[batch, step], out[batch, step]
-        context[:] = 0
-        for o in range(width):
-            s = begin + o
-            if 0 <= s < size:
-                w, v = weights[batch, step, o], value[batch, s]
-                for d in range(depth):
-                    context[d] += w * v[d]
+        begin = start[batch, step]
+        for d in range(depth):
+            out[batch, step, d] = 0
+        for o in range(max(0, -begin), min(width, size - begin)):
+            s, w = np.uint64(begin + o), weights[batch, step, o]
+            for d in range(depth):
+                out[batch, step, d] += w * value[batch, s, d]
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=REORDER)
@@ -188,12 +190,10 @@ def window_spread_rows(
 
     out[s] += Σ over (t, o) with start[t] + o = s of w[t, o] g[t]
     """
-    size = out.shape[1]
+    size, width, depth = out.shape[1], weights.shape[2], right - left
     for step in range(weights.shape[1]):
-        begin = start[batch, step]
-        for o in range(weights.shape[2]):
-            s = begin + o
-            if 0 <= s < size:
-                w, source, g = weights[batch, step, o], out[batch, s], given[batch, step]
-                for d in range(left, right):
-                    source[d] += w * g[d]
+        begin, g = start[batch, step], given[batch, step, left:right]
+        for o in range(max(0, -begin), min(width, size - begin)):
+            w, source = weights[batch, step, o], out[batch, begin + o, left:right]
+            for d in range(depth):
+                source[d] += w * g[d]
