@@ -28,11 +28,12 @@ import torch
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
+from common import write
 from regard import nn
 from regard.nn.additive import additive_score
 
 ROUNDS = 15
-ROWS: list[dict[str, object]] = []
+ROWS: list[dict[str, Any]] = []
 
 
 def main() -> None:
@@ -55,6 +56,16 @@ def main() -> None:
         COMPARISONS[name](options.quick)
     if options.json:
         options.json.write_text(json.dumps(ROWS, indent=2) + "\n")
+    if not options.names:
+        lines = [
+            f"PyTorch {torch.__version__}, {torch.get_num_threads()} threads. The ratio is the other's time (memory) over",
+            "regard's: above one, regard is faster or smaller.",
+            "",
+            "| | ratio | bar | at best |",
+            "|---|---|---|---|",
+            *(f"| {row['what']} | {row['ratio']:.2f} | {row['bar']} | {row['detail'].strip()} |" for row in ROWS),
+        ]
+        write("attention", "Attention beside others", "python benchmarks/attention.py", lines)
 
 
 def compare(what: str, ours: Callable[[], object], theirs: Callable[[], object], bar: str, rounds: int = 0) -> None:

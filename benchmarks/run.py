@@ -6,5 +6,5 @@ import subprocess
 import sys
 from pathlib import Path
 
-for name in ("speed", "startup", "memory", "accuracy"):
+for name in ("speed", "startup", "memory", "accuracy", "ablation", "attention"):
     subprocess.run([sys.executable, str(Path(__file__).with_name(f"{name}.py"))], check=True)
