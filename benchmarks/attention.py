@@ -58,8 +58,8 @@ def main() -> None:
         options.json.write_text(json.dumps(ROWS, indent=2) + "\n")
     if not options.names:
         lines = [
-            f"PyTorch {torch.__version__}, {torch.get_num_threads()} threads. The ratio is the other's time (memory) over",
-            "regard's: above one, regard is faster or smaller.",
+            f"PyTorch {torch.__version__}, {torch.get_num_threads()} threads. The ratio is the other's time or memory",
+            "over regard's: above one, regard is faster or smaller.",
             "",
             "| | ratio | bar | at best |",
             "|---|---|---|---|",

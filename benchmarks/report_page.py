@@ -20,7 +20,7 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 from regard.corpus import read
-from regard.models import AttentionClassifier, TableModel
+from regard.models import AttentionClassifier, load_model
 from regard.report import report
 
 DATA = Path(os.environ.get("REGARD_DATA", Path(__file__).parents[2] / "shared" / "data"))
@@ -52,7 +52,7 @@ def main() -> None:
         train = read(arguments.data).part("train")
         model = AttentionClassifier(random_state=0).fit(train.texts, train.labels).model_
     else:
-        model = TableModel.load(arguments.model)
+        model = load_model(arguments.model)
     chromium = os.environ.get("REGARD_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         page, empty = Path(folder) / "report.html", Path(folder) / "empty.html"

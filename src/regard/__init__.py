@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from regard.models import AttentionClassifier, TableClassifier
-    from regard.models.attention_classifier import load
+    from regard.models.estimator import load
 
 __all__ = ["AttentionClassifier", "TableClassifier", "load"]
 
 _HOMES = {
     "AttentionClassifier": "regard.models",
     "TableClassifier": "regard.models",
-    "load": "regard.models.attention_classifier",
+    "load": "regard.models.estimator",
 }
 
 

@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 from regard.corpus import demo
-from regard.models import TableModel
+from regard.models import load_model
 
 
 def regard(*arguments, cwd, **kwargs):
@@ -55,7 +55,7 @@ def test_training_says_what_it_read_and_how_good_it_is(reviews):
     assert "test: accuracy" in run.stdout
     assert "macro-F1" in run.stdout
     assert "reviews.regard" in run.stdout
-    assert len(TableModel.load(folder / "reviews.regard")) > 100
+    assert len(load_model(folder / "reviews.regard")) > 100
 
 
 def test_training_gives_json_for_programs(reviews):

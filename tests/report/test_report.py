@@ -18,7 +18,7 @@ from sklearn.metrics import confusion_matrix
 
 from regard.corpus import demo
 from regard.errors import DataError, SettingError
-from regard.models import AttentionClassifier, TableModel
+from regard.models import AttentionClassifier, load_model
 from regard.report import Assessment, assess, report
 from regard.report.alphabet import alphabet
 from regard.tokens import rule, tokenize
@@ -120,7 +120,7 @@ def test_an_assessment_survives_the_model_file(fitted, tmp_path):
     found = assess(clf.model_.scores(test.texts), test.labels, clf.classes_)
     replace(clf.model_, about={"assessment": found.to_dict()}).save(tmp_path / "demo.regard")
 
-    alone = report(TableModel.load(tmp_path / "demo.regard"))
+    alone = report(load_model(tmp_path / "demo.regard"))
 
     assert alone.overview.assessments == (found,)
 

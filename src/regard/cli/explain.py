@@ -22,13 +22,13 @@ def explain(
     """
     from regard.cli.output import console, print_json
     from regard.explain import explain as explain_texts
+    from regard.models.model import load_model
     from regard.models.store import write_whole
-    from regard.models.table import TableModel
 
-    table = TableModel.load(model)
+    loaded = load_model(model)
     texts = [line.rstrip("\r\n") for line in sys.stdin] if text == ["-"] else text
-    labels = {str(c): c for c in table.classes}
-    explanations = explain_texts(table, texts, label=labels.get(label, label) if label is not None else None)
+    labels = {str(c): c for c in loaded.classes}
+    explanations = explain_texts(loaded, texts, label=labels.get(label, label) if label is not None else None)
     if html is not None:
         page = f"<!doctype html><meta charset='utf-8'><title>regard</title>{explanations._repr_html_()}"
         write_whole(html, page.encode("utf-8", "replace"))

@@ -17,9 +17,9 @@ def info(
     Example: [bold]regard info reviews.regard[/bold]
     """
     from regard.cli.output import console, plural, print_json, some
-    from regard.models.table import TableModel
+    from regard.models.model import load_model
 
-    table = TableModel.load(model)
+    table = load_model(model).word_table
     starts = table.vocabulary.level_starts()
     about = {
         "path": str(model),

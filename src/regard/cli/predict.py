@@ -16,7 +16,7 @@ from regard.errors import DataError, SettingError
 if TYPE_CHECKING:
     import polars as pl
 
-    from regard.models.table import TableModel
+    from regard.models.model import Model
 
 _WRITERS = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 
@@ -41,11 +41,11 @@ def predict(
 
     from regard.cli.output import notes, plural
     from regard.corpus import stream
-    from regard.models.table import TableModel
+    from regard.models.model import load_model
     from regard.tokens.ready import say_if_compiling
 
     form = _form(out, json)
-    table = TableModel.load(model)
+    loaded = load_model(model)
     say = notes(quiet)
     say_if_compiling(not quiet)
     rows = 0
@@ -61,7 +61,7 @@ def predict(
         ) as progress:
             task = progress.add_task("Predicting")
             for frame in source:
-                predicted = _with_predictions(frame, source.texts(frame), table, every, prefix, threads)
+                predicted = _with_predictions(frame, source.texts(frame), loaded, every, prefix, threads)
                 _write(predicted, target, form, header=rows == 0)
                 rows += len(predicted)
                 progress.update(task, description=f"Predicting: {rows:,} rows")
@@ -80,7 +80,7 @@ def _form(out: Path | None, json: bool) -> str:
 
 
 def _with_predictions(
-    frame: pl.DataFrame, texts: list[str], model: TableModel, every: bool, prefix: str, threads: int | None
+    frame: pl.DataFrame, texts: list[str], model: Model, every: bool, prefix: str, threads: int | None
 ) -> pl.DataFrame:
     import polars as pl
 

@@ -32,17 +32,17 @@ def report(
     """
     from regard.cli.output import console
     from regard.corpus import read
-    from regard.models.table import TableModel
+    from regard.models.model import load_model
     from regard.report import report as make
 
-    table = TableModel.load(model)
+    loaded = load_model(model)
     say = console(quiet or json)
     texts, labels, part = None, None, "test"
     if data is not None:
         corpus, part = held_out(read(data, text=text, label=label, encoding=encoding))
         texts, labels = corpus.texts, corpus.labels
         say.print(f"The report is about {len(corpus):,} texts ({part}).", markup=False)
-    made = make(table, texts, labels, name=model.stem, part=part, documents=documents)
+    made = make(loaded, texts, labels, name=model.stem, part=part, documents=documents)
     if json:
         print(made.to_json())
         return

@@ -22,10 +22,10 @@ def words(
     Example: [bold]regard words reviews.regard --csv words.csv[/bold]
     """
     from regard.cli.output import console, loudest_table, print_json, word_rows
+    from regard.models.model import load_model
     from regard.models.store import write_whole
-    from regard.models.table import TableModel
 
-    table = TableModel.load(model)
+    table = load_model(model).word_table
     if csv is not None:
         import io
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from regard.errors import DataError, SettingError, nearest
 from regard.explain.explanation import Explanation, Explanations, Part, Word, add_up
-from regard.models.table import TableModel, probabilities
-from regard.tokens import tokenize
+from regard.models.model import Model
+from regard.models.table import probabilities
 
 
 def explain(model: Any, texts: str | Sequence[str], *, label: Any = None) -> Explanations:
@@ -19,7 +19,7 @@ def explain(model: Any, texts: str | Sequence[str], *, label: Any = None) -> Exp
     Parameters
     ----------
     model
-        A fitted ``AttentionClassifier``, or the ``TableModel`` inside it.
+        A fitted classifier of texts, or the ``Model`` inside it.
     texts
         One text or several.
     label
@@ -35,36 +35,38 @@ def explain(model: Any, texts: str | Sequence[str], *, label: Any = None) -> Exp
     >>> explain(clf, "not good at all")[0].residual  # doctest: +SKIP
     0.0
     """
-    table: TableModel = model if isinstance(model, TableModel) else model.model_
+    inner: Model = getattr(model, "model_", model)
     texts = [texts] if isinstance(texts, str) else list(texts)
     for i, text in enumerate(texts):
         if not isinstance(text, str):
             raise DataError(f"Every text must be a string; got {type(text).__name__} at place {i}.")
-    return Explanations(explain_one(table, text, label) for text in texts)
+    return Explanations(explain_one(inner, text, label) for text in texts)
 
 
-def explain_one(model: TableModel, text: str, label: Any = None, masked: frozenset[int] = frozenset()) -> Explanation:
-    """Explain one text; the rows that cover a masked word are left out."""
-    tokens = tokenize(text)
-    places = [p for p in model.vocabulary.places(text, tokens) if masked.isdisjoint(range(p.first, p.last))]
-    rows = np.array([place.row for place in places], np.int64)
-    weights = model.loudness[rows]
-    weights = weights / weights.sum() if len(rows) else weights
-    scores = model.bias + weights @ model.polarity[rows].astype(np.float64)
-    chances = probabilities(scores[None])[0]
-    prediction = model.predictions(scores[None])[0]
+def explain_one(model: Model, text: str, label: Any = None, masked: frozenset[int] = frozenset()) -> Explanation:
+    """Explain one text; what covers a masked word is silent."""
+    found = model.attend(text, masked)
+    chances = probabilities(found.scores[None])[0]
+    prediction = model.predictions(found.scores[None])[0]
     side, label = _side(model, prediction, label)
+    score, bias = float(found.scores[side]), float(model.bias[side])
 
     parts = tuple(
         Part(
-            " ".join(token.text for token in tokens[place.first : place.last]),
+            " ".join(token.text for token in found.tokens[place.first : place.last]),
             *place[1:],
-            attention=float(model.attention[place.row]),
+            attention=attention,
             weight=weight,
-            polarity=float(model.polarity[place.row, side]),
-            contribution=weight * float(model.polarity[place.row, side]),
+            polarity=polarity,
+            contribution=weight * polarity,
         )
-        for place, weight in zip(places, weights.tolist(), strict=True)
+        for place, attention, weight, polarity in zip(
+            found.places,
+            found.attention.tolist(),
+            found.weights.tolist(),
+            found.polarity[:, side].tolist(),
+            strict=True,
+        )
     )
     return Explanation(
         text=text,
@@ -72,11 +74,11 @@ def explain_one(model: TableModel, text: str, label: Any = None, masked: frozens
         probability=float(chances.max()),
         probabilities={_plain(c): float(p) for c, p in zip(model.classes, chances, strict=True)},
         label=_plain(label),
-        score=float(scores[side]),
-        bias=float(model.bias[side]),
+        score=score,
+        bias=bias,
         parts=parts,
-        words=_words(tokens, parts),
-        residual=add_up(float(scores[side]), float(model.bias[side]), parts),
+        words=_words(found.tokens, parts),
+        residual=add_up(score, bias, parts),
         _model=model,
         _masked=masked,
     )
@@ -107,7 +109,7 @@ def _words(tokens: Sequence[Any], parts: Sequence[Part]) -> tuple[Word, ...]:
     )
 
 
-def _side(model: TableModel, prediction: Any, label: Any) -> tuple[int, Any]:
+def _side(model: Model, prediction: Any, label: Any) -> tuple[int, Any]:
     """Which column of the table to explain, and the label it speaks for."""
     if model.sides == 1:
         if label is not None and label != model.classes[1]:

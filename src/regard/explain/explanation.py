@@ -12,7 +12,7 @@ from regard.errors import SettingError
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from regard.models.table import TableModel
+    from regard.models.model import Model
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class Explanation:
     parts: tuple[Part, ...]
     words: tuple[Word, ...]
     residual: float
-    _model: TableModel
+    _model: Model
     _masked: frozenset[int] = frozenset()
 
     def without(self, words: Iterable[int], how: Literal["mask", "delete"] = "mask") -> Explanation:

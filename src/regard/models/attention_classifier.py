@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from regard.errors import DataError
-from regard.models.inputs import as_labels, as_texts
-from regard.models.measure import measure
+from regard.models.estimator import TextClassifier
 from regard.models.progress import progress_bar
-from regard.models.settings import Settings, checked, whole
-from regard.models.table import TableModel, probabilities
+from regard.models.settings import checked, whole
+from regard.models.table import TableModel
 from regard.models.training import fit_table
-from regard.tokens import Rows, Vocabulary
+from regard.tokens import Vocabulary
 from regard.tokens.ready import say_if_compiling
 
-if TYPE_CHECKING:
-    import polars as pl
 
-
-class AttentionClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class AttentionClassifier(TextClassifier):
     """A text classifier in which every word and phrase has two numbers: how loudly it speaks, which side it takes.
 
         weight[j] ∝ exp(attention[j]),   score = bias + Σⱼ weight[j] polarity[j]
@@ -83,6 +76,8 @@ class AttentionClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ['+', '-']
     """
 
+    kind = "AttentionClassifier"
+
     def __init__(
         self,
         *,
@@ -124,17 +119,11 @@ class AttentionClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         validation : (texts, labels), optional
             Texts to choose the number of epochs by and to measure accuracy on, in place of a held-out share.
         """
-        texts = as_texts(X)
-        labels = as_labels(y, len(texts))
+        texts, classes, codes = self._training_data(X, y)
         whole(self.ngrams, "ngrams", at_least=1)
         if self.min_count != "auto":
             whole(self.min_count, "min_count", at_least=1, instead=" or 'auto'")
-        if not texts:
-            raise DataError("Training needs texts; got none.")
-        classes, codes = np.unique(labels, return_inverse=True)
         settings = checked(self, classes, codes)
-        if len(classes) < 2:
-            raise DataError(f"Training needs two classes or more; got one class, {classes[0].item()!r}.")
         say_if_compiling(self.verbose)
         with progress_bar(self.verbose) as report:
             report("Counting words", 0.0)
@@ -149,7 +138,10 @@ class AttentionClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 )
             rows = vocabulary.rows(tokens, settings.n_threads)
             del tokens
-            held_out = None if validation is None else self._held_out(validation, classes, vocabulary, settings)
+            held_out = None
+            if validation is not None:
+                new, new_codes = self._validation_data(validation, classes)
+                held_out = vocabulary.rows(vocabulary.tokens(new, settings.n_threads), settings.n_threads), new_codes
             fitted = fit_table(rows, len(vocabulary), codes, len(classes), settings, report, held_out)
         self.classes_ = classes
         self.n_iter_ = fitted.epochs
@@ -165,116 +157,14 @@ class AttentionClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
         return self
 
-    def _held_out(
-        self, validation: tuple[Any, Any], classes: NDArray[Any], vocabulary: Vocabulary, settings: Settings
-    ) -> tuple[Rows, NDArray[np.intp]]:
-        texts = as_texts(validation[0])
-        labels = as_labels(validation[1], len(texts))
-        strange = np.setdiff1d(labels, classes)
-        if len(strange):
-            raise DataError(
-                f"Validation labels must occur in training; {strange[0].item()!r} does not: leave those rows out."
-            )
-        rows = vocabulary.rows(vocabulary.tokens(texts, settings.n_threads), settings.n_threads)
-        return rows, np.searchsorted(classes, labels)
-
-    def _about(self, texts: int) -> dict[str, Any]:
-        from importlib.metadata import version
-
-        parameters = {k: v for k, v in self.get_params().items() if k not in {"n_threads", "verbose"}}
-        for name, value in parameters.items():
-            if isinstance(value, np.generic):
-                parameters[name] = value.item()
-            elif isinstance(value, dict):
-                parameters[name] = {str(k): float(v) for k, v in value.items()}
-            elif not isinstance(value, int | float | str | None):
-                parameters[name] = type(value).__name__
-        return {
-            "regard": version("regard"),
-            "parameters": parameters,
-            "texts": texts,
-            "epochs": self.n_iter_,
-            **({"validation": self.validation_} if self.validation_ else {}),
-        }
-
-    def describe(self, **facts: Any) -> None:
-        """Add facts, ready for JSON, to what the model says of itself."""
-        check_is_fitted(self)
-        self.model_.about.update(facts)
-
-    # -- predicting ----------------------------------------------------------------------------------------------
-
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """The score of each text: (texts,) for two classes, otherwise (texts, classes)."""
-        check_is_fitted(self)
-        scores = self.model_.scores(as_texts(X), self.n_threads)
-        return scores[:, 0] if self.model_.sides == 1 else scores
-
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """The probability of each class: (texts, classes), in the order of ``classes_``."""
-        check_is_fitted(self)
-        return probabilities(self.model_.scores(as_texts(X), self.n_threads))
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The most probable label of each text."""
-        check_is_fitted(self)
-        return self.model_.predictions(self.model_.scores(as_texts(X), self.n_threads))
-
-    def evaluate(self, X: Any, y: Any) -> dict[str, Any]:
-        """Accuracy, macro-F1 and log loss on labelled texts, ready for JSON."""
-        check_is_fitted(self)
-        texts = as_texts(X)
-        labels = as_labels(y, len(texts))
-        return measure(self.model_.scores(texts, self.n_threads), labels, self.classes_)
-
-    # -- reading and keeping -------------------------------------------------------------------------------------
-
-    @property
-    def table_(self) -> pl.DataFrame:
-        """Every word and phrase as a Polars frame: word, attention, polarity, counts, gamma, kind."""
-        check_is_fitted(self)
-        return self.model_.table()
-
     @property
     def loudness_(self) -> NDArray[np.float64]:
         """The attention scores times ``scale``: what the paper writes e·V."""
         check_is_fitted(self)
-        return self.model_.attention.astype(np.float64) * self.scale
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model as one file; ``regard.load`` reads it."""
-        check_is_fitted(self)
-        self.model_.save(path)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a model that ``save`` wrote."""
-        model = TableModel.load(path)
-        known = cls().get_params()
-        loaded = cls(**{k: v for k, v in model.about["parameters"].items() if k in known and k != "class_weight"})
-        loaded.model_ = model
-        loaded.classes_ = model.classes
-        loaded.n_iter_ = model.about["epochs"]
-        loaded.validation_ = model.about.get("validation")
-        return loaded
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "model_")
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.one_d_array = True
-        tags.input_tags.two_d_array = False
-        tags.input_tags.string = True
-        return tags
+        return np.asarray(self.model_.attention.astype(np.float64) * self.scale)
 
 
 def _enough(classes: int) -> Callable[[int], int]:
     """How often a word must occur, from how many tokens there are: the table has a number a row for each class."""
     sides = 1 if classes == 2 else classes
     return lambda tokens: max(1, -(-tokens // 4_000_000), -(-tokens * sides // 80_000_000))
-
-
-def load(path: str | os.PathLike[str]) -> AttentionClassifier:
-    """Read a model that ``save`` or ``regard train`` wrote, as a fitted estimator."""
-    return AttentionClassifier.load(path)

@@ -6,23 +6,18 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from regard.errors import ModelFileError
 from regard.models import store
 from regard.models.lines import distinct_lines
-from regard.tokens import Vocabulary
+from regard.models.model import Attended, pack_classes, predicted, unpack_classes
+from regard.tokens import Vocabulary, tokenize
 
 if TYPE_CHECKING:
     import polars as pl
-
-KIND = "AttentionClassifier"
-# Labels keep their type: integers, booleans, floats; everything else is text.
-_CLASS_TYPES = {"i": np.int64, "u": np.int64, "b": np.bool_, "f": np.float64, "U": np.str_}
-
 # How many characters are scored at a time: bounds the memory, whatever the number of texts.
 _CHUNK = 1 << 23
 
@@ -53,6 +48,8 @@ class TableModel:
         Settings and measurements, ready for JSON.
     """
 
+    kind: ClassVar[str] = "AttentionClassifier"
+
     vocabulary: Vocabulary
     attention: NDArray[np.float32]
     polarity: NDArray[np.float32]
@@ -68,6 +65,16 @@ class TableModel:
     def sides(self) -> int:
         """One for two classes, otherwise one a class."""
         return int(self.polarity.shape[1])
+
+    @property
+    def exact(self) -> bool:
+        """A word speaks the same in every text: the table is the model."""
+        return True
+
+    @property
+    def word_table(self) -> Self:
+        """The table itself."""
+        return self
 
     # -- predicting ----------------------------------------------------------------------------------------------
 
@@ -89,15 +96,24 @@ class TableModel:
 
     def predictions(self, scores: NDArray[np.float64]) -> NDArray[Any]:
         """The label of each text."""
-        place = (scores[:, 0] > 0).astype(np.intp) if self.sides == 1 else scores.argmax(axis=1)
-        return np.asarray(self.classes[place])
+        return predicted(scores, self.classes)
+
+    def attend(self, text: str, masked: frozenset[int] = frozenset()) -> Attended:
+        """Take one text apart; the rows that cover a masked word are left out."""
+        tokens = tokenize(text)
+        places = [p for p in self.vocabulary.places(text, tokens) if masked.isdisjoint(range(p.first, p.last))]
+        rows = np.array([place.row for place in places], np.intp)
+        weights = self.loudness[rows]
+        weights = weights / weights.sum() if len(rows) else weights
+        scores = self.bias + weights @ self.polarity[rows].astype(np.float64)
+        return Attended(tokens, places, self.attention[rows], weights, self.polarity[rows], scores)
 
     # -- keeping -------------------------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model as one file."""
         phrases = {f"phrases{level + 2}": keys for level, keys in enumerate(self.vocabulary.phrases)}
-        about = {**self.about, "classes": self.classes.tolist(), "class_type": self.classes.dtype.kind}
+        about = {**self.about, **pack_classes(self.classes)}
         first, line = distinct_lines([self.attention, *self.polarity.T, *self.counts.T])
         tensors: dict[str, NDArray[Any]] = {
             "words": self.vocabulary.arena,
@@ -109,18 +125,15 @@ class TableModel:
             "counts": self.counts[first],
             **phrases,
         }
-        store.write(path, KIND, about, tensors)
+        store.write(path, self.kind, about, tensors)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> TableModel:
-        """Read a model that ``save`` wrote; a file that is not one gives a ``ModelFileError``."""
-        kind, about, tensors = store.read(path)
-        if kind != KIND:
-            raise ModelFileError(f"{path} holds a {kind}; expected a {KIND}.")
+    def unpack(cls, about: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> Self:
+        """The model that a file holds."""
         phrases = tuple(
             tensors[f"phrases{n}"] for n in range(2, 2 + sum(name.startswith("phrases") for name in tensors))
         )
-        classes: NDArray[Any] = np.array(about.pop("classes"), dtype=_CLASS_TYPES.get(about.pop("class_type"), object))
+        classes = unpack_classes(about)
         vocabulary = Vocabulary(tensors["words"], tensors["ends"], phrases)
         arrays = {name: tensors[name][tensors["lines"]] for name in ("attention", "polarity", "counts")}
         return cls(vocabulary, bias=tensors["bias"], classes=classes, about=about, **arrays)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from regard.errors import DataError, SettingError
 from regard.models.inputs import as_labels, as_texts
+from regard.models.model import Model, predicted
 from regard.models.table import TableModel, probabilities
 from regard.report.assessment import Assessment, assess
 from regard.report.data import Document, Documents, Map, Mistake, Overview, Report, Row, Side, Turn, Words
@@ -36,7 +37,7 @@ def report(
     Parameters
     ----------
     model
-        A fitted ``AttentionClassifier``, or the ``TableModel`` inside it.
+        A fitted classifier of texts, or the ``Model`` inside it.
     texts, labels
         Texts that the model was not trained on, and the truth about them, if there are any. Without them the report
         shows what the model itself knows.
@@ -53,7 +54,8 @@ def report(
     --------
     >>> report(clf, texts, labels).save("reviews.html")  # doctest: +SKIP
     """
-    table: TableModel = model if isinstance(model, TableModel) else model.model_
+    inner: Model = getattr(model, "model_", model)
+    table = inner.word_table
     if documents < 0:
         raise SettingError(f"`documents` must be 0 or more; got {documents}.")
     if texts is None and labels is not None:
@@ -64,12 +66,12 @@ def report(
     if texts is not None:
         texts = as_texts(texts)
         truth = None if labels is None else _alike(as_labels(labels, len(texts)), table.classes)
-        scores = table.scores(texts, n_threads)
+        scores = inner.scores(texts, n_threads)
         if truth is not None and len(texts):
             fresh = assess(scores, truth, table.classes, part)
             assessments = (fresh, *(a for a in assessments if a.part != part))
         if len(texts):
-            chosen = _documents(table, texts, truth, scores, documents, part)
+            chosen = _documents(table.classes, texts, truth, scores, documents, part)
             mistakes = _mistakes(chosen)
             browsable = chosen if chosen.items else None
     names = table.vocabulary.names()
@@ -148,7 +150,7 @@ def _excerpt(text: str) -> str:
 
 
 def _documents(
-    table: TableModel,
+    classes: NDArray[Any],
     texts: list[str],
     truth: NDArray[Any] | None,
     scores: NDArray[np.float64],
@@ -156,8 +158,8 @@ def _documents(
     part: str,
 ) -> Documents:
     """The most confident mistakes, at most half of what is wanted, and a random choice of the rest."""
-    predicted, chances = table.predictions(scores), probabilities(scores).max(axis=1)
-    right = np.ones(len(texts), np.bool_) if truth is None else predicted == truth
+    labels, chances = predicted(scores, classes), probabilities(scores).max(axis=1)
+    right = np.ones(len(texts), np.bool_) if truth is None else labels == truth
     short = np.fromiter((len(text) <= _LONGEST for text in texts), np.bool_, len(texts))
     wrong = np.flatnonzero(~right & short)
     wrong = wrong[np.argsort(-chances[wrong], kind="stable")]
@@ -174,7 +176,7 @@ def _documents(
             row,
             texts[row],
             None if truth is None else truth[row].item(),
-            predicted[row].item(),
+            labels[row].item(),
             float(chances[row]),
             None if truth is None else bool(right[row]),
         )
