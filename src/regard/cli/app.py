@@ -77,7 +77,7 @@ def _stop() -> None:
     Not by `sys.exit`: an interpreter that met the interrupt inside `exec` kills itself by signal on its way out.
     """
     sys.stdout.flush()
-    print("regard: Stopped; no file was written.", file=sys.stderr, flush=True)
+    print("regard: Stopped; nothing is half written.", file=sys.stderr, flush=True)
     os._exit(1)
 
 

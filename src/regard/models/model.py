@@ -17,6 +17,7 @@ from regard.tokens import Place, Token
 
 if TYPE_CHECKING:
     from regard.models.table import TableModel
+    from regard.models.vectors import Vectors
 
 # The kind that a file names, and where the model is made.
 _HOMES = {
@@ -87,6 +88,11 @@ class Model(Protocol):
     @property
     def exact(self) -> bool:
         """Whether words speak the same in every text, so that ``word_table`` is the model."""
+        ...
+
+    @property
+    def vectors(self) -> Vectors:
+        """The embeddings and directions that the two numbers of a word are made of."""
         ...
 
     def scores(self, texts: Sequence[str], n_threads: int | None = None) -> NDArray[np.float64]:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from regard.models import store
 from regard.models.lines import distinct_lines
 from regard.models.model import Attended, pack_classes, predicted, unpack_classes
+from regard.models.vectors import Vectors
 from regard.tokens import Vocabulary, tokenize
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ class TableModel:
         How often the row occurs in the training texts of each class.
     about
         Settings and measurements, ready for JSON.
+    space
+        The vectors that the numbers were read off, where the model was learned with more than two numbers a row.
     """
 
     kind: ClassVar[str] = "AttentionClassifier"
@@ -57,6 +60,7 @@ class TableModel:
     classes: NDArray[Any]
     counts: NDArray[np.integer[Any]]
     about: dict[str, Any] = field(default_factory=dict)
+    space: Vectors | None = None
 
     def __len__(self) -> int:
         return len(self.attention)
@@ -75,6 +79,20 @@ class TableModel:
     def word_table(self) -> Self:
         """The table itself."""
         return self
+
+    @property
+    def vectors(self) -> Vectors:
+        """Those it was read off, or else the table as vectors: e = (a, s), V = (λ, 0), W = (0, 1)."""
+        if self.space is not None:
+            return self.space
+        scale = float(self.about["parameters"]["scale"])
+        directions = np.eye(1 + self.sides)
+        return Vectors(
+            np.column_stack([self.attention, self.polarity]).astype(np.float64),
+            scale * directions[0],
+            directions[:, 1:],
+            scale,
+        )
 
     # -- predicting ----------------------------------------------------------------------------------------------
 
@@ -114,6 +132,9 @@ class TableModel:
         """Write the model as one file."""
         phrases = {f"phrases{level + 2}": keys for level, keys in enumerate(self.vocabulary.phrases)}
         about = {**self.about, **pack_classes(self.classes)}
+        vectors: dict[str, NDArray[Any]] = {}
+        if self.space is not None:
+            about["vectors"], vectors = self.space.pack()
         first, line = distinct_lines([self.attention, *self.polarity.T, *self.counts.T])
         tensors: dict[str, NDArray[Any]] = {
             "words": self.vocabulary.arena,
@@ -124,6 +145,7 @@ class TableModel:
             "bias": self.bias,
             "counts": self.counts[first],
             **phrases,
+            **vectors,
         }
         store.write(path, self.kind, about, tensors)
 
@@ -136,7 +158,8 @@ class TableModel:
         classes = unpack_classes(about)
         vocabulary = Vocabulary(tensors["words"], tensors["ends"], phrases)
         arrays = {name: tensors[name][tensors["lines"]] for name in ("attention", "polarity", "counts")}
-        return cls(vocabulary, bias=tensors["bias"], classes=classes, about=about, **arrays)
+        space = _vectors(about, tensors)
+        return cls(vocabulary, bias=tensors["bias"], classes=classes, about=about, space=space, **arrays)
 
     # -- reading -------------------------------------------------------------------------------------------------
 
@@ -196,6 +219,13 @@ class TableModel:
                 "kind": self.kinds(),
             }
         )
+
+
+def _vectors(about: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> Vectors | None:
+    """Those that a file holds beside the table, if any."""
+    if "vectors" not in about:
+        return None
+    return Vectors.unpack(about.pop("vectors"), {k: v for k, v in tensors.items() if k.startswith("vectors.")})
 
 
 def loudness(attention: NDArray[np.float32]) -> NDArray[np.float64]:

@@ -1,0 +1,1 @@
+"""The papers' tables and figures, one file each, from the rooms before this one."""
