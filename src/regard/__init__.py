@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
+from regard.lazy import fetch
+
 if TYPE_CHECKING:
-    from regard.models import AttentionClassifier, TableClassifier
+    from regard.models import AttentionClassifier, NeuralAttentionClassifier, TableClassifier
     from regard.models.estimator import load
 
-__all__ = ["AttentionClassifier", "TableClassifier", "load"]
+__all__ = ["AttentionClassifier", "NeuralAttentionClassifier", "TableClassifier", "load"]
 
 _HOMES = {
     "AttentionClassifier": "regard.models",
+    "NeuralAttentionClassifier": "regard.models",
     "TableClassifier": "regard.models",
     "load": "regard.models.estimator",
 }
@@ -21,7 +23,7 @@ _HOMES = {
 def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    return fetch(_HOMES[name], name)
 
 
 def __dir__() -> list[str]:

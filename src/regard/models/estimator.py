@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -13,6 +12,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from regard.errors import DataError, ModelFileError
+from regard.lazy import fetch
 from regard.models.inputs import as_labels, as_texts
 from regard.models.measure import measure
 from regard.models.model import Model, load_model
@@ -24,9 +24,10 @@ if TYPE_CHECKING:
 # The kind of a model, and the estimator that learns it.
 _HOMES = {
     "AttentionClassifier": "regard.models.attention_classifier",
+    "NeuralAttentionClassifier": "regard.models.neural_classifier",
 }
 # Settings that say how the work is done, not what comes of it.
-_HOW = {"n_threads", "verbose"}
+_HOW = {"n_threads", "verbose", "device", "checkpoint"}
 
 
 class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -110,6 +111,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 parameters[name] = {str(k): float(v) for k, v in value.items()}
             elif isinstance(value, os.PathLike):
                 parameters[name] = os.fspath(value)
+            elif isinstance(value, tuple | list):
+                parameters[name] = list(value)
             elif not isinstance(value, int | float | str | None):
                 parameters[name] = type(value).__name__
         return {
@@ -151,7 +154,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def from_model(cls, model: Model) -> Self:
         """A fitted estimator around a model that was learned before."""
         known = cls().get_params()
-        loaded = cls(**{k: v for k, v in model.about["parameters"].items() if k in known and k != "class_weight"})
+        said = {k: v for k, v in model.about["parameters"].items() if k in known and k != "class_weight"}
+        loaded = cls(**{k: tuple(v) if isinstance(v, list) else v for k, v in said.items()})  # JSON has no tuples
         loaded.model_ = model
         loaded.classes_ = model.classes
         loaded.n_iter_ = model.about["epochs"]
@@ -172,5 +176,5 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 def load(path: str | os.PathLike[str]) -> TextClassifier:
     """Read a model that ``save`` or ``regard train`` wrote, as a fitted estimator."""
     model = load_model(path)
-    estimator: type[TextClassifier] = getattr(import_module(_HOMES[model.kind]), model.kind)
+    estimator: type[TextClassifier] = fetch(_HOMES[model.kind], model.kind)
     return estimator.from_model(model)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from regard.errors import ModelFileError
+from regard.lazy import fetch
 from regard.models import store
 from regard.tokens import Place, Token
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 # The kind that a file names, and where the model is made.
 _HOMES = {
     "AttentionClassifier": ("regard.models.table", "TableModel"),
+    "NeuralAttentionClassifier": ("regard.models.neural", "NeuralModel"),
 }
 
 
@@ -125,8 +126,7 @@ def load_model(path: str | os.PathLike[str]) -> Model:
             f"{path} holds a model of the kind {kind!r}, and this version of regard knows {', '.join(_HOMES)}; upgrade "
             "with `pip install --upgrade regard`."
         )
-    module, name = _HOMES[kind]
-    model: Model = getattr(import_module(module), name).unpack(about, tensors)
+    model: Model = fetch(*_HOMES[kind]).unpack(about, tensors)
     return model
 
 

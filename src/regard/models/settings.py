@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from regard.errors import SettingError
+from regard.errors import SettingError, nearest
 from regard.tokens.threads import thread_count
 
 
@@ -60,7 +60,7 @@ def checked(estimator: Any, classes: NDArray[Any], codes: NDArray[np.intp]) -> S
         "auto" if isinstance(e.dropout, str) else float(e.dropout),
         float(e.learning_rate),
         float(e.validation_fraction),
-        _class_weight(e.class_weight, classes, codes),
+        class_weights(e.class_weight, classes, codes),
         seed_of(e.random_state),
         thread_count(e.n_threads),
     )
@@ -99,7 +99,17 @@ def whole(value: Any, name: str, *, at_least: int, instead: str = "") -> None:
         raise SettingError(f"`{name}` must be a whole number of at least {at_least}{instead}; got {value!r}.")
 
 
-def _class_weight(asked: Any, classes: NDArray[Any], codes: NDArray[np.intp]) -> NDArray[np.float64]:
+def one_of(value: Any, name: str, known: tuple[Any, ...]) -> None:
+    """Refuse what is not one of a few values."""
+    if not any(value is each or (isinstance(value, str) and value == each) for each in known):
+        close = nearest(value, [each for each in known if isinstance(each, str)]) if isinstance(value, str) else ""
+        raise SettingError(
+            f"`{name}` must be {', '.join(map(repr, known[:-1]))} or {known[-1]!r}; got {value!r}.{close}"
+        )
+
+
+def class_weights(asked: Any, classes: NDArray[Any], codes: NDArray[np.intp]) -> NDArray[np.float64]:
+    """A positive number for each class, from what the user asked for."""
     weights = np.ones(len(classes))
     if asked is None:
         return weights

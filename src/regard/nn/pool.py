@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import torch
 from torch import Tensor, nn
 
+from regard.errors import SettingError
 from regard.nn.attend import compare_and_read
 from regard.nn.masks import join, silence
 from regard.nn.result import AttentionResult
-from regard.nn.score import Dot
+from regard.nn.score import ScaledDot
 from regard.nn.weigh import Weigh
 from regard.nn.weigh import resolve as resolve_weigh
 
@@ -16,7 +19,9 @@ from regard.nn.weigh import resolve as resolve_weigh
 class PoolAttention(nn.Module):
     """Which positions matter, whatever the question (one level of Yang 2016; FLAN of Serrano and Smith 2019).
 
-        u[s] = tanh(W h[s] + b),   a = softmax(u · q),   c = Σₛ a[s] h[s],   q learned
+        u[s] = tanh(W h[s] + b),   a = softmax(u · q / λ),   c = Σₛ a[s] h[s],   q learned
+
+    and with ``score="dot"`` u = h (Sun and Lu 2020).
 
     Parameters
     ----------
@@ -24,6 +29,11 @@ class PoolAttention(nn.Module):
         Size of h.
     hidden_dim : int, optional
         Size of u and q; ``key_dim``, if not given.
+    score : "additive" or "dot"
+    scale : float
+        λ.
+    bias : bool
+        Whether there is a b.
     weigh, dropout
         See ``Attention``.
     """
@@ -33,14 +43,21 @@ class PoolAttention(nn.Module):
         key_dim: int,
         hidden_dim: int | None = None,
         *,
+        score: Literal["additive", "dot"] = "additive",
+        scale: float = 1.0,
+        bias: bool = True,
         weigh: str | Weigh = "softmax",
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
         hidden_dim = hidden_dim or key_dim
-        self.key = nn.Linear(key_dim, hidden_dim)
+        if score not in ("additive", "dot"):
+            raise SettingError(f"`score` must be 'additive' or 'dot'; got {score!r}.")
+        if score == "dot" and hidden_dim != key_dim:
+            raise SettingError(f"`hidden_dim` must be `key_dim` ({key_dim}) with score='dot'; got {hidden_dim}.")
+        self.key = nn.Linear(key_dim, hidden_dim, bias=bias) if score == "additive" else None
         self.query = nn.Parameter(torch.randn(hidden_dim) / hidden_dim**0.5)
-        self.score, self.weigh, self.dropout = Dot(), resolve_weigh(weigh), dropout
+        self.score, self.weigh, self.dropout = ScaledDot(divisor=scale), resolve_weigh(weigh), dropout
 
     def forward(
         self,
@@ -70,7 +87,7 @@ class PoolAttention(nn.Module):
         key, value = silence(rows, key), silence(rows, key if value is None else value)
         result = compare_and_read(
             self.query[None].expand(*key.shape[:-2], 1, -1),
-            torch.tanh(self.key(key)),
+            key if self.key is None else torch.tanh(self.key(key)),
             value,
             score=self.score,
             weigh=self.weigh,

@@ -1,0 +1,21 @@
+"""What is imported when it is asked for."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from regard.errors import MissingExtraError
+
+# The packages that come with an extra, by the name they are imported by.
+_EXTRAS = {"torch": "torch"}
+
+
+def fetch(module: str, name: str) -> Any:
+    """``module.name``; where a package of an extra is missing, an error that names the extra."""
+    try:
+        return getattr(import_module(module), name)
+    except ModuleNotFoundError as error:
+        if error.name not in _EXTRAS:
+            raise
+        raise MissingExtraError(name, _EXTRAS[error.name]) from error

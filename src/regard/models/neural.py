@@ -1,0 +1,227 @@
+"""A trained network as a model of texts: it scores them, and takes one text apart."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from regard.models import store
+from regard.models.model import Attended, pack_classes, predicted, unpack_classes
+from regard.models.network import PADDING, AttentionNetwork, Shape
+from regard.models.table import TableModel
+from regard.models.vectors import Vectors
+from regard.tokens import Tokens, Vocabulary, tokenize
+
+# How many padded tokens go through the network at a time, when nothing is learned.
+_AT_ONCE = 1 << 15
+# And how many characters are cut into tokens at a time.
+_CHUNK = 1 << 23
+
+
+@dataclass(frozen=True)
+class NeuralModel:
+    """An attention classifier as a network.
+
+        score = Σⱼ weight[j] polarity[j],   weight = softmax(attention),   polarity[j] = W' h[j]
+
+    over the known words ``j`` of a text; a text without any scores zero.
+
+    Attributes
+    ----------
+    vocabulary
+        The words that have an embedding.
+    network
+        In evaluation mode.
+    classes : (classes,)
+        The labels, in order.
+    counts : (words, classes)
+        How often the word occurs in the training texts of each class.
+    about
+        Settings and measurements, ready for JSON.
+    """
+
+    kind: ClassVar[str] = "NeuralAttentionClassifier"
+
+    vocabulary: Vocabulary
+    network: AttentionNetwork
+    classes: NDArray[Any]
+    counts: NDArray[np.integer[Any]]
+    about: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def sides(self) -> int:
+        """One for two classes, otherwise one a class."""
+        return self.network.shape.sides
+
+    @property
+    def bias(self) -> NDArray[np.float64]:
+        """Zero: the papers' models have none."""
+        return np.zeros(self.sides)
+
+    @property
+    def exact(self) -> bool:
+        """Whether words speak the same in every text: without an encoder that reads their neighbours."""
+        return self.network.shape.encoder in ("none", "affine")
+
+    @cached_property
+    def vectors(self) -> Vectors:
+        """Embeddings, directions and scale."""
+        return self.network.vectors()
+
+    @cached_property
+    def word_table(self) -> TableModel:
+        """Each word as a text of its own: its global attention and polarity."""
+        alone = Tokens(np.arange(len(self.vocabulary), dtype=np.int32), np.arange(len(self.vocabulary) + 1))
+        attention = np.empty(len(self.vocabulary), np.float32)
+        polarity = np.empty((len(self.vocabulary), self.sides), np.float32)
+        for words, _, scores, sides in self._read(alone):
+            attention[words], polarity[words] = scores[:, 0], sides[:, 0]
+        return TableModel(
+            self.vocabulary, attention, polarity, self.bias, self.classes, self.counts, self.about, self.vectors
+        )
+
+    # -- predicting ----------------------------------------------------------------------------------------------
+
+    def scores(self, texts: Sequence[str], n_threads: int | None = None) -> NDArray[np.float64]:
+        """The score of each text on each side: (texts, sides)."""
+        if self.exact:
+            return self.word_table.scores(texts, n_threads)
+        found, start = np.zeros((len(texts), self.sides)), 0
+        while start < len(texts):
+            stop, size = start, 0
+            while stop < len(texts) and (size < _CHUNK or stop == start):
+                size += len(texts[stop])
+                stop += 1
+            found[start:stop] = self.token_scores(self.vocabulary.tokens(texts[start:stop], n_threads))
+            start = stop
+        return found
+
+    def token_scores(self, tokens: Tokens) -> NDArray[np.float64]:
+        """The score of each document on each side: (documents, sides)."""
+        found = np.zeros((len(tokens), self.sides))
+        for texts, keep, attention, polarity in self._read(tokens):
+            found[texts] = np.einsum("ts,tsk->tk", _softmax(attention, keep), polarity)
+        return found
+
+    def attend(self, text: str, masked: frozenset[int] = frozenset()) -> Attended:
+        """Take one text apart. A masked word gets no weight; its neighbours have read it all the same."""
+        if self.exact:
+            return self.word_table.attend(text, masked)
+        tokens = tokenize(text)
+        places = self.vocabulary.places(text, tokens)
+        rows = np.array([place.row for place in places], np.int32)
+        attention, polarity = np.empty(len(rows)), np.empty((len(rows), self.sides))
+        for _, _, scores, sides in self._read(Tokens(rows, np.array([0, len(rows)]))):
+            attention, polarity = scores[0], sides[0]
+        kept = [i for i, place in enumerate(places) if place.first not in masked]
+        attention, polarity = attention[kept], polarity[kept]
+        weights = _softmax(attention, np.ones(len(kept), bool)) if kept else attention
+        return Attended(tokens, [places[i] for i in kept], attention, weights, polarity, weights @ polarity)
+
+    def _read(self, tokens: Tokens) -> Any:
+        """Batches of like length: which documents, their real places, attention (B, T) and polarity (B, T, sides)."""
+        known = drop_unknown(tokens)
+        lengths = np.diff(known.starts)
+        order = np.argsort(lengths, kind="stable")
+        order = order[np.searchsorted(lengths[order], 1) :]
+        device = self.network.output.weight.device
+        with torch.inference_mode():
+            for batch in _runs(order, lengths):
+                ids = padded(known, batch).to(device)
+                h, attended = self.network.attend(ids)
+                sides = h.double() @ self.network.output.weight.double().T
+                assert attended.scores is not None, "scores come with the weights"
+                keep = (ids != PADDING).cpu().numpy()
+                yield batch, keep, attended.scores.double().cpu().numpy(), sides.cpu().numpy()
+
+    def predictions(self, scores: NDArray[np.float64]) -> NDArray[Any]:
+        """The label of each text."""
+        return predicted(scores, self.classes)
+
+    # -- keeping -------------------------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model as one file."""
+        about = {**self.about, **pack_classes(self.classes), "network": self.network.shape.to_dict()}
+        tensors: dict[str, NDArray[Any]] = {
+            "words": self.vocabulary.arena,
+            "ends": self.vocabulary.ends,
+            "counts": self.counts,
+        }
+        store.write(path, self.kind, about, {**tensors, **network_arrays(self.network)})
+
+    @classmethod
+    def unpack(cls, about: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> Self:
+        """The model that a file holds."""
+        classes = unpack_classes(about)
+        network = AttentionNetwork(Shape.from_dict(about.pop("network"))).eval()
+        load_network(network, tensors)
+        vocabulary = Vocabulary(tensors["words"], tensors["ends"])
+        return cls(vocabulary, network, classes, tensors["counts"], about)
+
+    def with_about(self, about: dict[str, Any]) -> Self:
+        """The same model, with other things said about it."""
+        return replace(self, about=about)
+
+
+def network_arrays(network: AttentionNetwork, prefix: str = "network.") -> dict[str, NDArray[Any]]:
+    """The parameters as arrays, by name."""
+    return {prefix + name: tensor.detach().cpu().numpy() for name, tensor in network.state_dict().items()}
+
+
+def load_network(
+    network: AttentionNetwork, tensors: dict[str, NDArray[Any]], prefix: str = "network."
+) -> AttentionNetwork:
+    """Fill in the parameters that ``network_arrays`` returned."""
+    state = {
+        name.removeprefix(prefix): torch.from_numpy(array.copy())
+        for name, array in tensors.items()
+        if name.startswith(prefix)
+    }
+    network.load_state_dict(state)
+    return network
+
+
+def drop_unknown(tokens: Tokens) -> Tokens:
+    """The words that have an embedding, in their order."""
+    known = tokens.ids >= 0
+    if known.all():
+        return tokens
+    before = np.concatenate([[0], np.cumsum(known)])
+    return Tokens(tokens.ids[known], before[tokens.starts])
+
+
+def padded(tokens: Tokens, documents: NDArray[np.intp]) -> Tensor:
+    """Some documents as one tensor (documents, longest), filled up with ``PADDING``."""
+    starts = tokens.starts[documents]
+    lengths = tokens.starts[documents + 1] - starts
+    place = np.arange(lengths.max(initial=0))
+    real = place < lengths[:, None]
+    ids = np.full(real.shape, PADDING, np.int64)
+    ids[real] = tokens.ids[(starts[:, None] + place)[real]]
+    return torch.from_numpy(ids)
+
+
+def _runs(order: NDArray[np.intp], lengths: NDArray[np.int64]) -> list[NDArray[np.intp]]:
+    """Documents in order of length, cut where the padded batch would grow too large."""
+    runs, start = [], 0
+    for i, document in enumerate(order):
+        if i > start and (i + 1 - start) * lengths[document] > _AT_ONCE:
+            runs.append(order[start:i])
+            start = i
+    return [*runs, order[start:]] if start < len(order) else runs
+
+
+def _softmax(scores: NDArray[np.float64], keep: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Weights over the last axis; nothing where ``keep`` is false."""
+    scores = np.where(keep, scores, -np.inf)
+    exps = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return np.asarray(exps / exps.sum(axis=-1, keepdims=True))
