@@ -71,7 +71,7 @@ def _from_text(path: Path, words: Sequence[str]) -> Found:
                 )
             found[place] = same, vector
     order = sorted(found)
-    return np.array(order, np.intp), np.array([found[i][1] for i in order], np.float32).reshape(len(order), -1)
+    return np.array(order, np.intp), np.array([found[i][1] for i in order], np.float32)
 
 
 def _from_safetensors(path: Path, words: Sequence[str]) -> Found:
