@@ -29,7 +29,7 @@ def main(report: Path) -> None:
         for section, scheme, text in PICTURES:
             page = browser.new_page(viewport={"width": 1280, "height": 1000}, color_scheme=scheme)
             page.goto(report.resolve().as_uri())
-            page.wait_for_function("document.documentElement.dataset.ready === 'yes'")
+            page.wait_for_selector("html[data-ready]", state="attached")
             if text is not None:
                 page.fill("#text", text)
             page.evaluate("id => document.getElementById(id).scrollIntoView({ behavior: 'instant' })", section)
