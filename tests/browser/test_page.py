@@ -263,6 +263,17 @@ def test_paper_has_the_findings_and_no_controls(open_page, demo_report):
     assert page.locator(".figures").is_visible()
 
 
+def test_paper_has_the_whole_confusion_matrix_of_twenty_classes(open_page, tmp_path):
+    labels = [f"group.number.{i % 20}.of.twenty" for i in range(200)]
+    texts = [f"word{i % 20} and others" for i in range(200)]
+    clf = AttentionClassifier(random_state=0).fit(texts, labels)
+    report(clf, texts, labels).save(tmp_path / "twenty.html")
+    page = open_page(tmp_path / "twenty.html", viewport={"width": 680, "height": 900}).page  # A4 within its margins
+    page.emulate_media(media="print")
+
+    assert page.locator(".scroll:has(.confusion)").evaluate("box => box.scrollWidth <= box.clientWidth")
+
+
 def test_a_model_alone_has_no_documents_section(open_page, demo_report, tmp_path):
     report(demo_report[0]).save(tmp_path / "alone.html")
     opened = open_page(tmp_path / "alone.html")

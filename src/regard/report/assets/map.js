@@ -2,7 +2,7 @@
 // loudest of them where there is room.
 
 const SIZES = [1.3, 2, 3, 4.4]; // radius by how often the row occurs
-const LABELS = 70;
+const LABELS = 90;
 
 function mapSection(host, model) {
   const { head, totals } = model;
