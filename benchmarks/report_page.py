@@ -1,29 +1,26 @@
 """How long a report takes from opening it until ``regard.predict`` answers, beside opening an empty page.
 
-    python benchmarks/report_page.py [MODEL.regard] [--data FILE] [--times N]
-
-Without a model it trains one with pairs on the IMDB reviews (REGARD_DATA names the folder of data sets). Prints JSON:
-the ratio, the milliseconds of both sides, the size of the page, and how long the map takes to draw a frame.
+The model has pairs and learned from the IMDB reviews (REGARD_DATA names the folder of data sets). Also: the size of the
+page, and how long its map takes to draw a frame. Needs Chromium; REGARD_CHROMIUM may say where it is.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import shutil
 import statistics
+import sys
 import tempfile
 import time
 from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-from regard.corpus import read
-from regard.models import AttentionClassifier, load_model
+from common import imdb, versions, write
+from regard import AttentionClassifier
 from regard.report import report
 
-DATA = Path(os.environ.get("REGARD_DATA", Path(__file__).parents[2] / "shared" / "data"))
+ROUNDS = 7
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
 FLAGS += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
 EMPTY = "<!doctype html><html lang=en><meta charset=utf-8><title>empty</title>"
@@ -41,59 +38,52 @@ FRAMES = """async () => {
 }"""
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("model", nargs="?", type=Path)
-    parser.add_argument("--data", default=str(DATA / "imdb.parquet"))
-    parser.add_argument("--times", type=int, default=7)
-    arguments = parser.parse_args()
-    test = read(arguments.data).part("test")
-    if arguments.model is None:
-        train = read(arguments.data).part("train")
-        model = AttentionClassifier(random_state=0).fit(train.texts, train.labels).model_
-    else:
-        model = load_model(arguments.model)
+def main():
     chromium = os.environ.get("REGARD_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    if chromium is None:
+        return "There must be a Chromium to open the page in, and there is none: install it, or set REGARD_CHROMIUM."
+    (texts, labels), (new, truth) = imdb()
+    model = AttentionClassifier(random_state=0).fit(texts, labels).model_
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         page, empty = Path(folder) / "report.html", Path(folder) / "empty.html"
         began = time.perf_counter()
-        report(model, test.texts, test.labels).save(page)
+        report(model, new, truth).save(page)
         writing = time.perf_counter() - began
         empty.write_text(EMPTY)
         browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
         # Both sides in turn, so that whatever else the machine does falls on both.
-        times = [(opening(browser, empty, "true"), opening(browser, page, ANSWER)) for _ in range(arguments.times)]
+        times = [(opening(browser, empty, "true"), opening(browser, page, ANSWER)) for _ in range(ROUNDS)]
         tab = browser.new_page(viewport={"width": 1280, "height": 900})
         tab.goto(page.as_uri())
-        tab.wait_for_function("document.documentElement.dataset.ready === 'yes'")
+        tab.wait_for_selector("html[data-ready]", state="attached")
         tab.locator("#map").get_by_role("slider").fill("0")  # every word, up to the limit
         points = tab.locator("#map p[role=status]").inner_text()
         frames = tab.evaluate(FRAMES)
         browser.close()
         size = page.stat().st_size
     nothing, answer = (statistics.median(side) for side in zip(*times, strict=True))
-    print(
-        json.dumps(
-            {
-                "ratio": round(answer / nothing, 2),
-                "until predict answers, ms": round(1000 * answer),
-                "slowest, ms": round(1000 * max(t for _, t in times)),
-                "empty page, ms": round(1000 * nothing),
-                "page, MB": round(size / 1e6, 2),
-                "rows": len(model),
-                "writing the page, s": round(writing, 2),
-                "map": points,
-                "map, ms a frame": round(statistics.median(frames), 1),
-            },
-            indent=2,
-        )
-    )
+    lines = [
+        f"The model of the IMDB reviews: {len(model):,} words and phrases in a page of {size / 1e6:.1f} MB, written in",
+        f"{writing:.1f} s. Both pages are opened from disk in turn, {ROUNDS} times, each in a new tab of headless",
+        "Chromium; the report is open when `regard.predict` has answered.",
+        "",
+        "| | ms, median | ms, slowest | times as long |",
+        "|---|---|---|---|",
+        f"| an empty page | {1000 * nothing:.0f} | {1000 * max(t for t, _ in times):.0f} | 1.0 |",
+        f"| the report | {1000 * answer:.0f} | {1000 * max(t for _, t in times):.0f} | {answer / nothing:.1f} |",
+        "",
+        f"Zooming, the map draws a frame in {statistics.median(frames):.1f} ms ({points}).",
+        "",
+        versions("numpy", "playwright"),
+    ]
+    write("report_page", "Opening a report", "python benchmarks/report_page.py", lines)
+    return None
 
 
 ANSWER = "window.regard.ready.then(() => window.regard.predict('not good at all').prediction)"
 
 
-def opening(browser, page: Path, question: str) -> float:
+def opening(browser, page, question):
     """Seconds from asking for the page in a new tab until the answer is there."""
     tab = browser.new_page()
     began = time.perf_counter()
@@ -106,4 +96,4 @@ def opening(browser, page: Path, question: str) -> float:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

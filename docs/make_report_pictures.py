@@ -15,8 +15,8 @@ from playwright.sync_api import sync_playwright
 
 HERE = Path(__file__).parent
 PICTURES = [
-    ("map", "light", None),
-    ("try", "dark", "The plot is not good, but the acting is wonderful and I loved it."),
+    ("map", "light", 1040, None),
+    ("try", "dark", 1080, "The plot is not good, but the acting is wonderful and I loved it."),
 ]
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
 
@@ -26,13 +26,13 @@ def main(report: Path) -> None:
     chromium = os.environ.get("REGARD_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
-        for section, scheme, text in PICTURES:
-            page = browser.new_page(viewport={"width": 1280, "height": 1000}, color_scheme=scheme)
+        for section, scheme, height, text in PICTURES:
+            page = browser.new_page(viewport={"width": 1280, "height": height}, color_scheme=scheme)
             page.goto(report.resolve().as_uri())
-            page.wait_for_function("document.documentElement.dataset.ready === 'yes'")
+            page.wait_for_selector("html[data-ready]", state="attached")
             if text is not None:
                 page.fill("#text", text)
-            page.evaluate("id => document.getElementById(id).scrollIntoView({ behavior: 'instant' })", section)
+            page.locator(f"#{section}-title").evaluate("title => title.scrollIntoView({ behavior: 'instant' })")
             page.wait_for_timeout(500)
             page.screenshot(path=HERE / f"report-{section}.png")
         browser.close()

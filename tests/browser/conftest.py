@@ -55,7 +55,7 @@ class Opened:
         page.on("pageerror", lambda e: self.problems.append(str(e)))
         page.on("request", lambda r: self.requests.append(r.url))
         page.goto(path.as_uri())
-        page.wait_for_function("document.documentElement.dataset.ready === 'yes'")
+        page.wait_for_selector("html[data-ready]", state="attached")
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from regard.corpus import demo
+from regard.models import AttentionClassifier
 from regard.report import report
 
 pytestmark = pytest.mark.xdist_group("browser")
@@ -107,6 +108,31 @@ def test_nothing_sticks_out_at_any_width(open_page, demo_report, hostile_report,
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+@pytest.mark.parametrize("width", [360, 1280])
+def test_long_labels_are_shortened_and_the_confusion_matrix_stays_in_sight(open_page, tmp_path, width):
+    labels = ["same beginning " * 13 + end for end in ("one", "two")] + ["w" * 200]
+    texts = [f"a text of kind{i % 3}" for i in range(90)]
+    clf = AttentionClassifier(random_state=0).fit(texts, [labels[i % 3] for i in range(90)])
+    report(clf, texts, [labels[i % 3] for i in range(90)]).save(tmp_path / "long.html")
+    page = open_page(tmp_path / "long.html", viewport={"width": width, "height": 800}).page
+
+    matrix = page.locator(".scroll:has(.confusion)")
+    assert matrix.evaluate("box => box.scrollWidth <= box.clientWidth")
+    assert [text.strip()[-3:] for text in page.locator(".side h3").all_inner_texts()] == ["one", "two", "www"]
+    assert all(len(text) < 60 for text in page.locator(".side h3").all_inner_texts())
+    assert len(page.locator("#try .big").inner_text()) < 80
+    assert page.locator("#try .big [title]").get_attribute("title") in labels
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_direction_marks_of_labels_are_shown_and_do_nothing(open_page, hostile_report):
+    page = open_page(hostile_report[1]).page
+
+    for section in ("#overview", "#map", "#words", "#documents"):
+        assert "\u202e" not in page.locator(section).inner_text()
+    assert "·<img src=x" in page.locator(".facts").inner_text()
+
+
 def test_every_control_is_reached_with_the_keyboard(open_page, demo_report):
     page = open_page(demo_report[1]).page
     wanted = page.evaluate(
@@ -141,6 +167,18 @@ def test_the_map_is_searched_filtered_and_moved(open_page, demo_report):
     page.keyboard.press("ArrowLeft")
     page.wait_for_timeout(100)
     assert page.evaluate("document.querySelector('#map canvas').toDataURL()") != before
+
+
+def test_the_map_finds_and_shows_a_phrase_while_it_draws_words(open_page, demo_report):
+    section = open_page(demo_report[1]).page.locator("#map")
+    section.get_by_label("Search a word").fill("not good")
+    section.get_by_role("button", name="not good", exact=True).click()
+    assert section.locator(".card h3").inner_text() == "not good"
+
+    section.get_by_role("button", name="good", exact=True).click()
+    assert section.locator(".card h3").inner_text() == "good"
+    section.locator(".family button").first.click()
+    assert " " in section.locator(".card h3").inner_text()
 
 
 def test_the_map_says_what_is_under_the_pointer(open_page, demo_report):
@@ -223,6 +261,17 @@ def test_paper_has_the_findings_and_no_controls(open_page, demo_report):
     assert not page.locator("nav").is_visible()
     assert not page.locator("#map .row").first.is_visible()
     assert page.locator(".figures").is_visible()
+
+
+def test_paper_has_the_whole_confusion_matrix_of_twenty_classes(open_page, tmp_path):
+    labels = [f"group.number.{i % 20}.of.twenty" for i in range(200)]
+    texts = [f"word{i % 20} and others" for i in range(200)]
+    clf = AttentionClassifier(random_state=0).fit(texts, labels)
+    report(clf, texts, labels).save(tmp_path / "twenty.html")
+    page = open_page(tmp_path / "twenty.html", viewport={"width": 680, "height": 900}).page  # A4 within its margins
+    page.emulate_media(media="print")
+
+    assert page.locator(".scroll:has(.confusion)").evaluate("box => box.scrollWidth <= box.clientWidth")
 
 
 def test_a_model_alone_has_no_documents_section(open_page, demo_report, tmp_path):

@@ -290,3 +290,15 @@ def test_counts_below_zero_need_training_with_them():
 
     with pytest.raises(DataError, match="zero or more"):
         model.predict([[-1, 0]])
+
+
+def test_a_notebook_shows_the_diagram_and_what_was_learned():
+    texts = ["a <b>good</b> film", "a bad film"] * 20
+    clf = AttentionClassifier(random_state=0)
+    assert "loudest for" not in clf._repr_html_()
+
+    page = clf.fit(texts, ["<script>", "-"] * 20)._repr_html_()
+
+    assert "AttentionClassifier" in page
+    assert "loudest for <b><bdi>&lt;script&gt;</bdi></b>: <bdi>" in page
+    assert "<script>: " not in page

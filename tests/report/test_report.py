@@ -74,6 +74,13 @@ def test_the_most_confident_mistakes_come_first(made):
         assert made.documents.items[mistake.document].row == mistake.row
 
 
+def test_a_mistake_that_is_too_long_to_be_browsed_is_listed_all_the_same(fitted):
+    found = report(fitted[0], ["awful " * 10_000, "good"], ["positive", "positive"])
+
+    assert [(m.row, m.document) for m in found.overview.mistakes] == [(0, None)]
+    assert [item.row for item in found.documents.items] == [1]
+
+
 def test_the_page_may_be_kept_free_of_texts(fitted):
     clf, test = fitted
     empty = report(clf, test.texts, test.labels, documents=0)

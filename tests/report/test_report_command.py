@@ -62,7 +62,16 @@ def test_a_report_with_data(run, table, tmp_path):
     result = run("report", "reviews.regard", "--data", table, "--documents", 10, "--out", "out.html")
 
     assert result.exit_code == 0
-    assert "10 of 80 texts" in (tmp_path / "out.html").read_text("utf-8")
+    assert "10 of 80 test texts" in (tmp_path / "out.html").read_text("utf-8")
+
+
+def test_texts_of_one_class_will_do_to_test_on(run, table, tmp_path):
+    (tmp_path / "one.csv").write_text("text,label\nwonderful,positive\n")
+
+    assert run("train", table, "--test", "one.csv", "-q").exit_code == 0
+    assert "on 1 test text<" in (tmp_path / "reviews.html").read_text("utf-8")
+    result = run("report", "reviews.regard", "--data", "one.csv")
+    assert "The report is about 1 text (given)." in result.output
 
 
 def test_a_model_that_is_called_html_is_not_overwritten(run, table, tmp_path):

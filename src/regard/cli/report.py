@@ -30,7 +30,7 @@ def report(
 
     Example: [bold]regard report reviews.regard --data reviews.csv[/bold]
     """
-    from regard.cli.output import console
+    from regard.cli.output import console, plural
     from regard.corpus import read
     from regard.models.model import load_model
     from regard.report import report as make
@@ -39,9 +39,9 @@ def report(
     say = console(quiet or json)
     texts, labels, part = None, None, "test"
     if data is not None:
-        corpus, part = held_out(read(data, text=text, label=label, encoding=encoding))
+        corpus, part = held_out(read(data, text=text, label=label, encoding=encoding, classes=1))
         texts, labels = corpus.texts, corpus.labels
-        say.print(f"The report is about {len(corpus):,} texts ({part}).", markup=False)
+        say.print(f"The report is about {plural(len(corpus), 'text')} ({part}).", markup=False)
     made = make(loaded, texts, labels, name=model.stem, part=part, documents=documents)
     if json:
         print(made.to_json())

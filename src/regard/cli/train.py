@@ -50,7 +50,7 @@ def train(
     _check_folder(out)
     say = console(quiet or json)
     corpus = read(data, text=text, label=label, encoding=encoding)
-    tested = read(test, text=text, label=label, encoding=encoding) if test else None
+    tested = read(test, text=text, label=label, encoding=encoding, classes=1) if test else None
     if tested is None and corpus.split is None and validation > 0:
         corpus = with_validation(corpus, validation, seed)
     tell(corpus, say)

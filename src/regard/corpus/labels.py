@@ -62,7 +62,7 @@ def _unwritten(values: pl.Series) -> pl.Series:
     return values
 
 
-def check_usable(values: pl.Series, column: str, source: str) -> None:
+def check_usable(values: pl.Series, column: str, source: str, classes: int = 2) -> None:
     """Refuse labels that nothing can be learned from.
 
     Parameters
@@ -71,9 +71,11 @@ def check_usable(values: pl.Series, column: str, source: str) -> None:
         Without nulls.
     column, source : str
         What messages call them.
+    classes : int
+        The fewest there may be.
     """
     rows, distinct = len(values), values.n_unique()
-    if distinct == 1:
+    if distinct < classes:
         raise DataError(
             f"There must be at least two classes, but every label in column {column!r} of {source} is "
             f"{values[0]!r}: "

@@ -25,6 +25,7 @@ def read(
     split: str | None = None,
     encoding: str = "utf-8",
     need_labels: bool = True,
+    classes: int = 2,
 ) -> Corpus:
     """Read a table of texts.
 
@@ -41,6 +42,8 @@ def read(
         With labels, for training: rows without a label or with a blank text are left out, with a note.
         Without, for prediction: every row is kept in order, a missing text becomes an empty one, and labels
         come along only if a column is named for them and is complete.
+    classes : int
+        The fewest classes that the labels may have: 1 will do for texts to test on.
 
     Returns
     -------
@@ -81,7 +84,7 @@ def read(
         assert label_choice is not None
         keep = _usable_rows(texts, labels, notes, label_choice.column, name)
         texts, labels = texts.filter(keep), labels.filter(keep)
-        check_usable(labels, label_choice.column, name)
+        check_usable(labels, label_choice.column, name, classes)
     elif labels is not None and labels.null_count():
         notes.append(f"The labels are not used: {_rows(labels.null_count())} no value in column {labels.name!r}.")
         labels = label_choice = None

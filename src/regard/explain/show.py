@@ -74,8 +74,12 @@ def to_html(explanation: Explanation) -> str:
         at = word.end
     pieces.append(escape(explanation.text[at:]))
     rows = "".join(
-        f"<tr><td><bdi>{escape(p.text)}</bdi></td><td>{p.attention:+.2f}</td><td>{p.weight:.4f}</td>"
-        f"<td>{p.polarity:+.2f}</td><td>{p.contribution:+.4f}</td></tr>"
+        f'<tr><td style="text-align:left"><bdi>{escape(p.text)}</bdi></td>'
+        + "".join(
+            f'<td style="text-align:right;padding-left:1.2em">{number}</td>'
+            for number in (f"{p.attention:+.2f}", f"{p.weight:.4f}", f"{p.polarity:+.2f}", f"{p.contribution:+.4f}")
+        )
+        + "</tr>"
         for p in loudest(explanation, _LOUDEST)
     )
     return (
@@ -84,11 +88,16 @@ def to_html(explanation: Explanation) -> str:
         f"score for {escape(str(explanation.label))} {explanation.score:+.4f}, bias {explanation.bias:+.4f}, "
         f"residual {explanation.residual:.1e}</p>"
         f'<p dir="auto" style="white-space:pre-wrap">{"".join(pieces)}</p>'
-        "<table><thead><tr><th>part</th><th>attention</th><th>weight</th><th>polarity</th><th>contribution</th></tr>"
-        f"</thead><tbody>{rows}</tbody></table>"
+        f'<table style="font-variant-numeric:tabular-nums"><thead><tr>{_HEAD}</tr></thead><tbody>{rows}</tbody></table>'
         f"<p><small>Blue with a solid line speaks for {escape(str(explanation.label))}, orange with a dotted line for "
         f"{escape(explanation.other)}.</small></p></div>"
     )
+
+
+_HEAD = '<th style="text-align:left">part</th>' + "".join(
+    f'<th style="text-align:right;padding-left:1.2em">{name}</th>'
+    for name in ("attention", "weight", "polarity", "contribution")
+)
 
 
 def loudest(explanation: Explanation, n: int) -> list[Part]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from html import escape
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -28,6 +29,7 @@ _HOMES = {
 }
 # Settings that say how the work is done, not what comes of it.
 _HOW = {"n_threads", "verbose", "device", "checkpoint"}
+_SHOWN = 6  # classes, and words of each, in a notebook
 
 
 class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -161,6 +163,25 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         loaded.n_iter_ = model.about["epochs"]
         loaded.validation_ = model.about.get("validation")
         return loaded
+
+    def _html_repr(self) -> str:
+        """In a notebook: scikit-learn's diagram, and below it what was learned."""
+        diagram: str = super()._html_repr()
+        if not hasattr(self, "model_"):
+            return diagram
+        table = self.model_.word_table
+        codes, words = table.kind_codes(), table.vocabulary.words
+        lines = []
+        for k, label in enumerate(self.classes_.tolist()[:_SHOWN]):
+            rows = np.flatnonzero(codes[:words] == 2 + k)
+            loudest = rows[np.argsort(-table.attention[rows], kind="stable")][:_SHOWN]
+            names = ", ".join(f"<bdi>{escape(table.vocabulary.word_list[row])}</bdi>" for row in loudest.tolist())
+            lines.append(f"<li>loudest for <b><bdi>{escape(str(label))}</bdi></b>: {names or 'no word'}</li>")
+        more = len(self.classes_) - _SHOWN
+        return (
+            f"{diagram}<p>{words:,} words and {len(table) - words:,} phrases, {len(self.classes_)} classes</p>"
+            f"<ul>{''.join(lines)}{f'<li>and {more} more classes</li>' if more > 0 else ''}</ul>"
+        )
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")

@@ -72,8 +72,9 @@ def report(
             assessments = (fresh, *(a for a in assessments if a.part != part))
         if len(texts):
             chosen = _documents(table.classes, texts, truth, scores, documents, part)
-            mistakes = _mistakes(chosen)
             browsable = chosen if chosen.items else None
+            if documents and truth is not None:
+                mistakes = _mistakes(chosen, table.classes, texts, truth, scores)
     names = table.vocabulary.names()
     codes = table.kind_codes()
     return Report(
@@ -134,10 +135,16 @@ def _from_memory(about: dict[str, Any]) -> tuple[Assessment, ...]:
     return tuple(found)
 
 
-def _mistakes(browsable: Documents) -> tuple[Mistake, ...]:
-    wrong = [(i, d) for i, d in enumerate(browsable.items) if d.correct is False]
+def _mistakes(
+    browsable: Documents, classes: NDArray[Any], texts: list[str], truth: NDArray[Any], scores: NDArray[np.float64]
+) -> tuple[Mistake, ...]:
+    """Of all texts, also those that are too long to be browsed."""
+    labels, chances = predicted(scores, classes), probabilities(scores).max(axis=1)
+    wrong = np.flatnonzero(labels != truth)
+    places = {document.row: i for i, document in enumerate(browsable.items)}
     return tuple(
-        Mistake(d.row, _excerpt(d.text), d.label, d.prediction, d.probability, i) for i, d in wrong[:_MISTAKES]
+        Mistake(row, _excerpt(texts[row]), truth[row].item(), labels[row].item(), float(chances[row]), places.get(row))
+        for row in wrong[np.argsort(-chances[wrong], kind="stable")][:_MISTAKES].tolist()
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from functools import cache
 from html import escape
 from importlib.resources import files
@@ -80,10 +81,11 @@ def _environment() -> Environment:
         loader=PackageLoader("regard.report"),
         autoescape=True,
         undefined=StrictUndefined,
+        finalize=_printable,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(percent=_percent, whole=_whole, signed=_signed, few=_few, share=_share)
+    environment.filters.update(percent=_percent, whole=_whole, signed=_signed, few=_few, share=_share, brief=_brief)
     environment.globals.update(confusions=_confusions, shade=_shade, facts=_facts)
     return environment
 
@@ -107,6 +109,20 @@ def _signed(value: float) -> str:
 
 def _few(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _brief(label: Any) -> str:
+    """A label may be a sentence; where it is only mentioned, its two ends will do, as in the page's program."""
+    text = str(label)
+    return text if len(text) <= 48 else f"{text[:30]}…{text[-17:]}"
+
+
+def _printable(value: Any) -> Any:
+    """Direction marks and control characters become visible instead of doing their work, as in the page's program."""
+    return _MARKS.sub("·", value) if type(value) is str else value
+
+
+_MARKS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 def _shade(count: int, of: int) -> int:

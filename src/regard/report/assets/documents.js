@@ -31,7 +31,7 @@ function documentsSection(host, model) {
       const wrong = truth !== null && truth !== prediction;
       return el("li", {}, el("button", { type: "button", value: i, onclick: () => open(i) },
         el("span", { class: "verdict" }, known ? el("span", { class: wrong ? "wrong" : "right" }, wrong ? "✗ wrong" : "✓ right") : null,
-          word(prediction, "label"), el("span", { class: "soft n" }, percent(chance))),
+          mention(prediction), el("span", { class: "soft n" }, percent(chance))),
         el("span", { class: "start", dir: "auto" }, printable(text.slice(0, 90).replace(/\s+/g, " ")))));
     }));
     count.textContent = `${whole(shown.length)} shown`;
@@ -65,8 +65,8 @@ function documentsSection(host, model) {
     const chance = found.chances[found.predicted];
     const against = model.sides === 1 ? model.head.labels[0] : null;
     view.replaceChildren(
-      el("p", { class: "verdict" }, "predicted ", word(prediction, "label"), el("span", { class: "soft" }, ` at ${percent(chance)}`),
-        truth === null ? null : el("span", {}, " labelled ", word(truth, "label")), el("span", { class: "soft" }, ` row ${whole(row + 1)}`)),
+      el("p", { class: "verdict" }, "predicted ", mention(prediction), el("span", { class: "soft" }, ` at ${percent(chance)}`),
+        truth === null ? null : el("span", {}, " labelled ", mention(truth)), el("span", { class: "soft" }, ` row ${whole(row + 1)}`)),
       modes,
       legend(mode, [model.head.labels[found.speaksFor], against]),
       el("div", { class: "prose document", dir: "auto" }, heat(found, mode, printable)),

@@ -29,11 +29,11 @@ function heat(found, mode, pieces) {
 function legend(mode, [yes, no]) {
   if (mode === "weight") return el("p", { class: "legend soft" }, el("span", { class: "h loud key" }, "green"), " has much of the attention");
   return el("p", { class: "legend soft" },
-    el("span", { class: "h for key" }, "blue, solid"), " speaks for ", word(yes, "label"), ", ",
-    el("span", { class: "h against key" }, "orange, dotted"), no === null ? " against it" : " for ", no === null ? null : word(no, "label"));
+    el("span", { class: "h for key" }, "blue, solid"), " speaks for ", mention(yes), ", ",
+    el("span", { class: "h against key" }, "orange, dotted"), no === null ? " against it" : " for ", no === null ? null : mention(no));
 }
 
-// The exact parts that move the score most, as bars from the middle.
+// The exact parts that move the score most, as bars.
 function contributions(found, name, n = 10) {
   const parts = new Map();
   for (const part of found.parts) {
@@ -44,11 +44,14 @@ function contributions(found, name, n = 10) {
   }
   const all = [...parts.values()].sort((a, b) => Math.abs(b.contribution) - Math.abs(a.contribution));
   const shown = all.slice(0, n), rest = all.slice(n).reduce((sum, part) => sum + part.contribution, 0);
-  const top = Math.max(...shown.map((part) => Math.abs(part.contribution)), 1e-12);
+  // The bars share one line of zero, as far to the right as the longest bar against needs.
+  const down = Math.max(...shown.map((part) => -part.contribution), 0), up = Math.max(...shown.map((part) => part.contribution), 0);
+  const span = down + up || 1;
   const body = el("tbody");
   for (const part of shown) {
     const bar = el("span", { class: `bar ${part.contribution > 0 ? "for" : "against"}` });
-    bar.style.setProperty("--w", Math.abs(part.contribution) / top);
+    bar.style.setProperty("--w", Math.abs(part.contribution) / span);
+    bar.style.setProperty("--zero", down / span);
     body.append(el("tr", {},
       el("th", { scope: "row" }, word(name(part.row)), part.times > 1 ? el("span", { class: "soft" }, ` ×${part.times}`) : null),
       el("td", { class: "n" }, percent(part.weight)), el("td", { class: "n" }, signed(part.polarity)),
@@ -57,5 +60,5 @@ function contributions(found, name, n = 10) {
   const head = ["part", "weight", "polarity", "contribution"].map((title, i) => el("th", { scope: "col", class: i ? "n" : "" }, title));
   return el("div", {},
     el("table", { class: "parts" }, el("thead", {}, el("tr", {}, ...head, el("td", {}))), body),
-    all.length > n ? el("p", { class: "soft" }, `and ${whole(all.length - n)} more parts with ${signed(rest, 3)} together`) : null);
+    all.length > n ? el("p", { class: "soft after" }, `and ${whole(all.length - n)} more parts with ${signed(rest, 3)} together`) : null);
 }

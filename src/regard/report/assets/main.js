@@ -66,8 +66,8 @@ async function start() {
   const at = (id) => document.getElementById(id);
   const documents = model.head.documents && documentsSection(at("documents-here"), model);
   trySection(at("try-here"), model, sample());
-  const card = wordsSection(at("words-here"), model);
-  mapSection(at("map-here"), model, card);
+  wordsSection(at("words-here"), model);
+  mapSection(at("map-here"), model);
   for (const button of document.querySelectorAll("[data-document]")) {
     button.hidden = false;
     button.addEventListener("click", () => {

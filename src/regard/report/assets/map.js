@@ -2,9 +2,9 @@
 // loudest of them where there is room.
 
 const SIZES = [1.3, 2, 3, 4.4]; // radius by how often the row occurs
-const LABELS = 70;
+const LABELS = 90;
 
-function mapSection(host, model, table) {
+function mapSection(host, model) {
   const { head, totals } = model;
   const two = model.sides === 1, labels = head.labels;
   let side = 0, level = "words", least = model.rows > 20000 ? 5 : 1, query = "";
@@ -32,7 +32,7 @@ function mapSection(host, model, table) {
     return two ? kind : kind - 2 === side ? 3 : 2;
   };
   const groupNames = () => [["none", "no kind"], ["neutral", "neutral"],
-    ["against", two ? `for ${printable(labels[0])}` : "for another class"], ["for", `for ${printable(labels[two ? 1 : side])}`]];
+    ["against", two ? `for ${brief(labels[0])}` : "for another class"], ["for", `for ${brief(labels[two ? 1 : side])}`]];
 
   function choose() {
     const from = level === "phrases" ? model.levels[1] : 0, to = level === "words" ? model.levels[1] : model.rows;
@@ -55,6 +55,7 @@ function mapSection(host, model, table) {
   function search() {
     const wanted = model.tokeniser.tokens(query).map((token) => token.text).join(" ");
     found = [];
+    let elsewhere = -1;
     if (wanted) {
       const exact = [], others = [];
       for (let i = rows.length - 1; i >= 0; i--) {
@@ -62,10 +63,14 @@ function mapSection(host, model, table) {
         if (name === wanted) exact.push(rows[i]);
         else if (name.includes(wanted)) others.push(rows[i]);
       }
-      found = [...exact, ...others];
+      // A word that the filters keep from the map may be looked at all the same.
+      for (let r = 0; !exact.length && elsewhere < 0 && r < model.rows; r++) if (model.name(r) === wanted) elsewhere = r;
+      found = [...exact, ...(elsewhere < 0 ? [] : [elsewhere]), ...others];
     }
+    const says = !found.length ? "No point is called that." : elsewhere >= 0 ? "The filters leave the first one out; it is shown all the same."
+      : found.length > 8 ? `${whole(found.length)} points` : "";
     matches.replaceChildren(...found.slice(0, 8).map((row) => el("button", { type: "button", class: "chip", onclick: () => go(row) }, word(model.name(row)))),
-      ...(wanted ? [el("span", { class: "soft", role: "status" }, found.length ? (found.length > 8 ? `${whole(found.length)} points` : "") : "not among these points")] : []));
+      ...(wanted ? [el("span", { class: "soft", role: "status" }, says)] : []));
     repaint();
   }
 
@@ -101,7 +106,6 @@ function mapSection(host, model, table) {
   }
 
   function go(row) {
-    if (!rows.includes(row)) return table.find(row);
     const { width, height } = size();
     const x = px(model.attention[row]), y = py(model.polarityOf(row, side));
     if (x < 60 || x > width - 60 || y < 40 || y > height - 40) {
@@ -197,7 +201,7 @@ function mapSection(host, model, table) {
     c.stroke();
   }
 
-  function name(c, r, ink, ground, strong) {
+  function name(c, r, ink, ground, strong, left = false) {
     const text = printable(model.name(r));
     c.font = `${strong ? "600 " : ""}12px ${colour("--sans")}`;
     c.textAlign = "left";
@@ -205,27 +209,36 @@ function mapSection(host, model, table) {
     c.lineWidth = 3.5;
     c.strokeStyle = ground;
     c.fillStyle = ink;
-    const cx = px(model.attention[r]) + (strong ? 11 : 7), cy = py(model.polarityOf(r, side)) + 4;
-    const room = Math.max(4, Math.min(cx, size().width - c.measureText(text).width - 6));
-    c.strokeText(text, room, cy);
-    c.fillText(text, room, cy);
+    const [from, cy] = place(r, c.measureText(text).width, strong ? 11 : 7, left);
+    c.strokeText(text, from, cy);
+    c.fillText(text, from, cy);
+  }
+
+  // Where a name begins: to the right of its point, or to the left where it would stick out.
+  function place(r, wide, gap, left = false) {
+    const x = px(model.attention[r]), cy = py(model.polarityOf(r, side)) + 4;
+    left ||= x + gap + wide > size().width - 6;
+    return [left ? Math.max(4, x - gap - wide) : x + gap, cy];
   }
 
   function names(c, width, height, ink, ground) {
     const taken = [], most = Math.round(LABELS * Math.min(1.6, (width * height) / 500000));
     c.font = `12px ${colour("--sans")}`;
     for (const r of [chosen, hovered].filter((r) => r >= 0)) {
-      const cx = px(model.attention[r]) + 11, cy = py(model.polarityOf(r, side)) + 4;
-      taken.push([cx - 20, cy - 14, cx + model.name(r).length * 7.4 + 6, cy + 5]);
+      const wide = model.name(r).length * 7.4 + 6, [from, cy] = place(r, wide, 11);
+      taken.push([from - 20, cy - 14, from + wide + 20, cy + 5]);
     }
     for (const r of order) {
       if (r === chosen || r === hovered) continue;
-      const cx = px(model.attention[r]) + 7, cy = py(model.polarityOf(r, side)) + 4;
-      if (cx < 0 || cx > width - 40 || cy < 14 || cy > height - 30) continue;
-      const wide = model.name(r).length * 6.6 + 4;
-      if (cx + wide > width || taken.some(([l, t, r, b]) => cx < r + 4 && cx + wide > l && cy - 13 < b && cy + 3 > t)) continue;
-      taken.push([cx, cy - 13, cx + wide, cy + 3]);
-      name(c, r, ink, ground, false);
+      const x = px(model.attention[r]), wide = model.name(r).length * 6.6 + 4;
+      for (const left of [false, true]) {
+        const [from, cy] = place(r, wide, 7, left);
+        if (x < 0 || x > width || from < 5 || from + wide > width || cy < 14 || cy > height - 30) continue;
+        if (taken.some(([l, t, r, b]) => from < r + 4 && from + wide > l && cy - 13 < b && cy + 3 > t)) continue;
+        taken.push([from, cy - 13, from + wide, cy + 3]);
+        name(c, r, ink, ground, false, left);
+        break;
+      }
       if (taken.length >= most) break;
     }
   }
@@ -254,8 +267,8 @@ function mapSection(host, model, table) {
     c.fillStyle = soft;
     for (const [p, text, across] of ticks) {
       c.textAlign = across ? "center" : "left";
-      if (across) c.fillText(text, p, height - 6);
-      else if (p > 26 && p < height - 34) c.fillText(text, 6, p - 4);
+      if (across && p > 14 && p < width - 14) c.fillText(text, p, height - 6);
+      else if (!across && p > 26 && p < height - 34) c.fillText(text, 6, p - 4);
     }
     c.textAlign = "right";
     c.fillText("louder →", width - 8, height - 20);

@@ -50,14 +50,14 @@ function trySection(host, model, sample) {
       el("div", {}, legend(mode, [model.head.labels[found.speaksFor], against]),
         found.parts.length ? contributions(found, (row) => model.name(row)) : el("p", { class: "soft" }, "No word of this text has a row in the table; the bias alone speaks."),
         el("p", { class: "soft sum" }, `score ${signed(found.scores[found.side], 3)} = bias ${signed(model.bias[found.side], 3)} `
-          + `+ contributions ${signed(found.scores[found.side] - model.bias[found.side], 3)}; residual ${found.residual.toExponential(0)}`)));
+          + `+ contributions ${signed(found.scores[found.side] - model.bias[found.side], 3)}; residual ${found.residual ? found.residual.toExponential(0).replaceAll("-", "\u2212") : 0}`)));
     say();
   }
 
   function verdict(found, trained) {
     const note = trained ? null : model.explain(box.value);
-    return el("p", { class: "big" }, word(model.head.labels[found.predicted], "label"), el("span", { class: "n" }, ` ${percent(found.chances[found.predicted])}`),
-      note && el("span", { class: "soft small" }, " as trained: ", word(model.head.labels[note.predicted]), ` ${percent(note.chances[note.predicted])}`));
+    return el("p", { class: "big" }, mention(model.head.labels[found.predicted]), el("span", { class: "n" }, ` ${percent(found.chances[found.predicted])}`),
+      note && el("span", { class: "soft small" }, " as trained: ", brief(model.head.labels[note.predicted]), ` ${percent(note.chances[note.predicted])}`));
   }
 
   function chanceBars(found) {
@@ -65,7 +65,7 @@ function trySection(host, model, sample) {
     return el("ul", { class: "chances" }, ...order.map((k) => {
       const bar = el("span", { class: `bar ${model.sides === 1 && k === 0 ? "against" : "for"}` });
       bar.style.setProperty("--w", found.chances[k]);
-      return el("li", {}, word(model.head.labels[k]), el("span", { class: "track", "aria-hidden": "true" }, bar), el("span", { class: "n" }, percent(found.chances[k])));
+      return el("li", {}, word(brief(model.head.labels[k])), el("span", { class: "track", "aria-hidden": "true" }, bar), el("span", { class: "n" }, percent(found.chances[k])));
     }));
   }
 

@@ -10,7 +10,7 @@ function gammaOf(model, row) {
 
 // With two classes Python says positive and negative; the page names the class itself.
 function kindName(model, kind) {
-  return kind < 2 ? ["no kind", "neutral"][kind] : `for ${printable(model.head.labels[kind - 2])}`;
+  return kind < 2 ? ["no kind", "neutral"][kind] : `for ${brief(model.head.labels[kind - 2])}`;
 }
 
 // The phrases in which a word stands, loudest first; for a phrase, its words.
@@ -31,7 +31,7 @@ function wordCard(model, row, side, open) {
   return el("div", { class: "card" },
     el("h3", {}, word(model.name(row))),
     el("dl", { class: "numbers" }, ...numbers.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value)))),
-    el("p", { class: "soft" }, "in training texts: ", ...counts.flatMap(([label, n], i) => [i ? ", " : "", word(label), `: ${whole(n)}`])),
+    el("p", { class: "soft" }, "in training texts: ", ...counts.flatMap(([label, n], i) => [i ? ", " : "", `${times(n)} in `, mention(label)])),
     family.length ? el("h4", {}, row < model.levels[1] ? "its phrases" : "its words") : null,
     family.length ? el("ul", { class: "family" }, ...family.slice(0, 10).map((other) => el("li", {},
       el("button", { type: "button", class: "link", onclick: () => open(other) }, word(model.name(other))),
@@ -50,7 +50,7 @@ function wordsSection(host, model) {
   least = model.rows > 20000 ? 5 : 1;
 
   const columns = two
-    ? [["word", "word"], ["attention", "attention"], ["polarity", "polarity"], ["count0", labels[0]], ["count1", labels[1]], ["gamma", "γ"], ["kind", "kind"]]
+    ? [["word", "word"], ["attention", "attention"], ["polarity", "polarity"], ["count0", `in ${labels[0]}`], ["count1", `in ${labels[1]}`], ["gamma", "γ"], ["kind", "kind"]]
     : [["word", "word"], ["attention", "attention"], ["polarity", "polarity"], ["total", "count"], ["gamma", "γ"], ["kind", "kind"]];
   const heads = new Map();
   const headRow = el("tr", {}, ...columns.map(([id, title], i) => {
@@ -145,5 +145,4 @@ function wordsSection(host, model) {
       el("table", { class: "table" }, el("thead", {}, headRow), body)),
     el("div", { class: "row between" }, back, status, next));
   refresh();
-  return { find };
 }
