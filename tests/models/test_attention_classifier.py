@@ -203,6 +203,16 @@ def test_texts_and_labels_come_in_any_usual_form(corpus, form):
     np.testing.assert_array_equal(model.predict(form(texts)), expected)
 
 
+@pytest.mark.parametrize(
+    ("labels", "kind"), [(["x", "y"], "U"), ([1, 0], "i"), ([True, False], "b"), ([0.5, 1.5], "f")], ids=str
+)
+def test_labels_may_be_numpy_scalars_in_a_list(labels, kind):
+    model = AttentionClassifier().fit(["good", "bad"] * 4, list(np.array(labels)) * 4)
+
+    assert model.classes_.dtype.kind == kind
+    assert model.predict(["good", "bad"]).tolist() == labels
+
+
 def test_it_works_inside_scikit_learn(corpus):
     texts, labels = np.array(corpus.texts[:500], dtype=object), corpus.labels[:500]
     pipeline = make_pipeline(FunctionTransformer(lambda X: [text.upper() for text in X]), AttentionClassifier())

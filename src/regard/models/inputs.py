@@ -103,4 +103,6 @@ def _is_nothing(value: Any) -> bool:
 def _kind(label: Any) -> str:
     if isinstance(label, bool | np.bool_):
         return "bool"
+    if isinstance(label, str):
+        return "str"
     return "number" if isinstance(label, numbers.Real) else type(label).__name__
