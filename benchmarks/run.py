@@ -1,4 +1,4 @@
-"""Run every benchmark; each writes its page in docs/results."""
+"""Run every benchmark that writes a page in docs/results; one that fails does not keep the others from running."""
 
 from __future__ import annotations
 
@@ -6,5 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-for name in ("speed", "startup", "memory", "accuracy", "ablation", "attention", "report_page"):
-    subprocess.run([sys.executable, str(Path(__file__).with_name(f"{name}.py"))], check=True)
+failed = [
+    name
+    for name in ("speed", "startup", "memory", "accuracy", "ablation", "attention", "report_page")
+    if subprocess.run([sys.executable, str(Path(__file__).with_name(f"{name}.py"))], check=False).returncode
+]
+sys.exit(f"These benchmarks failed: {', '.join(failed)}; what they said is above." if failed else 0)

@@ -326,3 +326,144 @@ def test_a_closed_pipe_is_no_error(reviews):
 
     assert run.stdout.startswith("id,review")
     assert "Error" not in run.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["train", "data.csv", "--out", "data.csv"],
+        ["train", "data.csv", "--test", "m.regard", "--out", "m.regard"],
+        ["predict", "m.regard", "data.csv", "--out", "./data.csv"],
+        ["words", "m.regard", "--csv", "m.regard"],
+        ["explain", "m.regard", "x", "--html", "m.regard"],
+        ["report", "m.regard", "--out", "m.regard"],
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_what_is_read_is_never_overwritten(reviews, tmp_path, arguments):
+    folder, _ = reviews
+    (tmp_path / "data.csv").write_text(GOOD)
+    (tmp_path / "m.regard").write_bytes((folder / "reviews.regard").read_bytes())
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+
+    expect_sentence(regard(*arguments, cwd=tmp_path), "must not overwrite what is read")
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_labels_and_names_with_brackets_are_no_markup(tmp_path):
+    (tmp_path / "[red]x.csv").write_text("text,label\n" + "a good film,[/red]\na bad film,[bold]\n" * 10)
+    trained = regard("train", "[red]x.csv", cwd=tmp_path)
+    words = regard("words", "[red]x.regard", cwd=tmp_path)
+    info = regard("info", "[red]x.regard", cwd=tmp_path)
+
+    assert "The model is in [red]x.regard" in trained.stdout
+    assert "[/red]" in words.stdout
+    assert "[bold]" in words.stdout
+    assert info.stdout.startswith("[red]x.regard")
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        ("a,1,test\nb,0,test\n", ["rows for training", "only test"]),
+        ("a,1,train\nb,0,train\nc,z,validation\n", ["Validation needs labels", "z"]),
+        ("a,1,train\nb,1,train\nc,0,test\n", ["two classes"]),
+    ],
+)
+def test_a_split_that_cannot_be_trained_on_is_refused(tmp_path, rows, words):
+    (tmp_path / "data.csv").write_text(f"text,label,split\n{rows}")
+
+    expect_sentence(regard("train", "data.csv", cwd=tmp_path), *words)
+    assert [p.name for p in tmp_path.iterdir()] == ["data.csv"]
+
+
+def test_validation_texts_with_labels_of_their_own_are_left_out_with_a_note(tmp_path):
+    rows = "good,p,train\nbad,n,train\n" * 5 + "odd,z,valid\ngood,p,valid\n"
+    (tmp_path / "data.csv").write_text(f"text,label,split\n{rows}")
+    run = regard("train", "data.csv", "--no-report", cwd=tmp_path)
+
+    assert run.returncode == 0, run.stderr
+    assert "Left out: 1 validation text with labels that no training text has (z)" in run.stdout
+    assert "on 1 text" in run.stdout
+
+
+def test_a_second_table_with_labels_of_another_kind_is_refused_before_training(tmp_path):
+    (tmp_path / "data.csv").write_text(GOOD)
+    (tmp_path / "test.csv").write_text(GOOD.replace(",1", ",yes").replace(",0", ",no"))
+
+    expect_sentence(regard("train", "data.csv", "--test", "test.csv", cwd=tmp_path), "of the model's kind")
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "code"),
+    [
+        ("--min-count", "²", 1),
+        ("--epochs", "-1", 1),
+        ("--validation", "1.5", 1),
+        ("--scale", "nan", 1),
+        ("--seed", "-1", 2),
+    ],
+)
+def test_impossible_options_are_named(tmp_path, option, value, code):
+    (tmp_path / "data.csv").write_text(GOOD)
+    run = regard("train", "data.csv", option, value, cwd=tmp_path)
+
+    assert run.returncode == code
+    assert option.lstrip("-") in run.stderr
+    assert "Traceback" not in run.stderr
+    assert [p.name for p in tmp_path.iterdir()] == ["data.csv"]
+
+
+@pytest.mark.parametrize(
+    ("column", "out", "words"),
+    [
+        ([["a"], ["b"]], "out.csv", ["one value", "List", "JSON Lines"]),
+        ([b"a", b"b"], "out.jsonl", ["Binary", "take it out"]),
+        ([[b"a"], [b"b"]], "out.jsonl", ["Binary", "take it out"]),
+    ],
+)
+def test_columns_that_cannot_be_written_are_named(reviews, tmp_path, column, out, words):
+    folder, _ = reviews
+    pl.DataFrame({"text": ["good", "bad"], "odd": column}).write_parquet(tmp_path / "a.parquet")
+    run = regard("predict", folder / "reviews.regard", "a.parquet", "--out", out, "--quiet", cwd=tmp_path)
+
+    expect_sentence(run, "'odd'", *words)
+    assert [p.name for p in tmp_path.iterdir()] == ["a.parquet"]
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="the device that is always full is Linux's")  # noqa: PTH110
+@pytest.mark.parametrize(
+    "arguments", [["info"], ["info", "--json"], ["words"], ["predict", "new.csv", "--quiet"]], ids=" ".join
+)
+def test_a_full_disk_behind_standard_output_is_said(reviews, arguments):
+    folder, _ = reviews
+    command, *others = arguments
+    with open("/dev/full", "wb") as full:  # noqa: PTH123
+        run = subprocess.run(
+            [sys.executable, "-m", "regard", command, "reviews.regard", *others],
+            cwd=folder,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+
+    expect_sentence(run, "No space left")
+
+
+def test_an_interrupt_while_starting_is_no_traceback(tmp_path):
+    program = """
+import sys
+
+class Interrupt:
+    def find_spec(self, name, *rest):
+        if name == "regard.cli.train":
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Interrupt())
+from regard.cli import main
+main()
+"""
+    run = subprocess.run([sys.executable, "-c", program, "--help"], cwd=tmp_path, capture_output=True, text=True)
+
+    expect_sentence(run, "Stopped")

@@ -315,6 +315,38 @@ def test_a_file_without_permission_is_refused(by):
     assert "permission was denied" in said
 
 
+def test_half_as_many_labels_as_rows_are_too_many_where_there_are_tens_of_thousands(tmp_path):
+    rows = "".join(f"words {i},user{i // 2}\n" for i in range(200_000))
+
+    assert "100,000 different values in 200,000 rows" in refused(tmp_path, f"text,label\n{rows}", label="label")
+
+
+@pytest.mark.parametrize("content", ["a film,1\n", "a film,pos\n"])
+def test_a_table_without_a_header_is_refused(tmp_path, content):
+    said = refused(tmp_path, (content + "another film,x\n") * 3)
+
+    assert said.startswith("The first line of table.csv must name its columns, but ")
+    assert "is also a label" in said
+
+
+@BOTH
+def test_utf16_without_its_mark_is_named(tmp_path, by):
+    assert "say --encoding utf-16-le" in refused(tmp_path, TABLE.encode("utf-16-le"), by=by)
+
+
+@BOTH
+def test_nan_in_json_is_refused_with_its_line(tmp_path, by):
+    content = '{"text": "a", "label": 1}\n{"text": "b", "label": NaN}\n'
+
+    assert "line 2 is not (JSON has no NaN, write null)" in refused(tmp_path, content, "a.jsonl", by=by)
+
+
+def test_bytes_are_no_labels(tmp_path):
+    pl.DataFrame({"text": ["a", "b"], "label": [b"x", b"\xff"]}).write_parquet(tmp_path / "a.parquet")
+
+    assert "must hold one value a row, but holds Binary" in message(read, tmp_path / "a.parquet", label="label")
+
+
 @BOTH
 def test_nested_columns_are_no_texts(tmp_path, by):
     pl.DataFrame({"tokens": [["a"], ["b"]], "label": [1, 0]}).write_parquet(tmp_path / "a.parquet")

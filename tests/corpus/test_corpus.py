@@ -64,6 +64,11 @@ def test_a_fraction_outside_zero_and_one_is_refused(fraction):
         numbered(["a", "b"]).stratified(fraction, seed=0)
 
 
+def test_a_seed_below_zero_is_refused():
+    with pytest.raises(SettingError, match="seed must be 0 or more"):
+        Corpus.from_columns(["a", "b"] * 4, [0, 1] * 4).stratified(0.5, seed=-1)
+
+
 def test_parts_are_taken_by_name():
     corpus = Corpus.from_columns(["x", "y", "z"], [1, 0, 1], ["train", "dev", "train"])
 

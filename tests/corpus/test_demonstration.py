@@ -56,9 +56,9 @@ def test_it_is_made_in_no_time(corpus):
 
 
 def _seconds(work):
-    start = time.perf_counter()
+    start = time.process_time()  # other programs must not matter
     work()
-    return time.perf_counter() - start
+    return time.process_time() - start
 
 
 def test_parts_keep_the_truth_about_their_rows(corpus):

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from regard.corpus import read
+from regard.corpus import read, stream
 from regard.errors import DataError
 
 DATA = Path(os.environ.get("REGARD_DATA", Path(__file__).parents[3] / "shared" / "data"))
@@ -129,6 +129,48 @@ def test_a_file_sorted_by_label_still_shows_its_label_column(tmp_path):
     rows = "".join(f"some long words number {i},{i // 2000}\n" for i in range(4000))
 
     assert read(given(tmp_path, f"a,b\n{rows}")).source.label_column == "b"
+
+
+def test_numbers_are_no_texts_whatever_their_column_is_called(tmp_path):
+    (tmp_path / "a.csv").write_text("text,review,label\n1,a fine one,1\n-2.5,a poor one,0\n")
+    (tmp_path / "b.csv").write_text("text,label\n1,1\n2,0\n")
+
+    assert read(tmp_path / "a.csv").source.text_column == "review"
+    assert stream(tmp_path / "a.csv").text_column == "review"
+    assert read(tmp_path / "b.csv").source.text_column == "text"
+
+
+def test_emoji_are_texts(tmp_path):
+    (tmp_path / "a.csv").write_text("text,label\n😀,1\n😡,0\n", encoding="utf-8")
+
+    assert read(tmp_path / "a.csv").texts == ["😀", "😡"]
+
+
+def test_bars_separate_fields(tmp_path):
+    (tmp_path / "a.csv").write_text('text|label\na, b; c|1\n"d|e"|0\n')
+
+    assert read(tmp_path / "a.csv").texts == ["a, b; c", "d|e"]
+
+
+def test_columns_of_the_same_name_are_told_apart_with_a_note(tmp_path):
+    (tmp_path / "a.csv").write_text("text,text,label\na,b,1\nc,d,0\n")
+    corpus = read(tmp_path / "a.csv")
+
+    assert corpus.texts == ["a", "c"]
+    assert corpus.source.notes == ("Columns of the same name were told apart: 'text_duplicated_0'.",)
+
+
+def test_a_named_label_column_may_have_many_classes(tmp_path):
+    rows = "".join(f"words {i},c{i % 300}\n" for i in range(400))
+    (tmp_path / "a.csv").write_text(f"text,label\n{rows}")
+
+    assert len(read(tmp_path / "a.csv", label="label").classes) == 300
+
+
+def test_enormous_whole_numbers_are_names(tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"text": "a", "label": 99999999999999999999}\n{"text": "b", "label": 0}\n')
+
+    assert read(tmp_path / "a.jsonl").classes.tolist() == ["0", "99999999999999999999"]
 
 
 def test_named_columns_win(tmp_path):

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import betaln
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -202,6 +203,16 @@ def test_texts_and_labels_come_in_any_usual_form(corpus, form):
     np.testing.assert_array_equal(model.predict(form(texts)), expected)
 
 
+@pytest.mark.parametrize(
+    ("labels", "kind"), [(["x", "y"], "U"), ([1, 0], "i"), ([True, False], "b"), ([0.5, 1.5], "f")], ids=str
+)
+def test_labels_may_be_numpy_scalars_in_a_list(labels, kind):
+    model = AttentionClassifier().fit(["good", "bad"] * 4, list(np.array(labels)) * 4)
+
+    assert model.classes_.dtype.kind == kind
+    assert model.predict(["good", "bad"]).tolist() == labels
+
+
 def test_it_works_inside_scikit_learn(corpus):
     texts, labels = np.array(corpus.texts[:500], dtype=object), corpus.labels[:500]
     pipeline = make_pipeline(FunctionTransformer(lambda X: [text.upper() for text in X]), AttentionClassifier())
@@ -243,7 +254,16 @@ def test_counts_and_texts_give_the_same_model(corpus):
         (["a", "b"], [0, None], "nothing at place 1"),
         (["a", "b"], [0.0, math.nan], "nothing at place 1"),
         (["a", "b"], np.array([0.0, math.nan]), "NaN at place 1"),
+        (["a", "b"], [0.0, math.inf], "infinite number at place 1"),
+        (pd.Series(["a", pd.NA], dtype="string"), [0, 1], "nothing .* at place 1"),
+        (["a", "b"], pd.Series([0, pd.NA], dtype="Int64"), "nothing at place 1"),
         (["a", "b"], ["x", 1], "of one type"),
+        (["a", "b"], [b"x", b"y"], "got bytes"),
+        (["a", "b"], np.array(["2020-01-01", "2021-01-01"], "datetime64[D]"), "got datetime64"),
+        (["a", "b"], [(1, 2), (3, 4)], "got tuple"),
+        (["a", "b"], 5, "in a list"),
+        (["a", "b"], "xy", "in a list"),
+        (["a"] * 10_001, range(10_001), "up to 10,000 classes"),
         (["a", "b"], None, "got none"),
         ([], [], "got none"),
         (["...", ""], [0, 1], "lower min_count"),
@@ -261,6 +281,8 @@ def test_unusable_data_get_a_sentence(texts, labels, words):
         {"ngrams": 0},
         {"ngrams": 1.5},
         {"min_count": "many"},
+        {"min_count": np.array([1, 2])},
+        {"random_state": "today"},
         {"scale": 0},
         {"scale": math.inf},
         {"epochs": "some"},
@@ -283,6 +305,20 @@ def test_impossible_settings_name_themselves(parameters):
 def test_validation_labels_must_be_known():
     with pytest.raises(DataError, match="2 does not"):
         AttentionClassifier().fit(["a b", "c d"] * 4, [0, 1] * 4, validation=(["a"], [2]))
+
+
+def test_an_unfitted_classifier_says_so():
+    with pytest.raises(NotFittedError):
+        AttentionClassifier().predict(["a"])
+
+
+def test_labels_of_another_kind_are_measured_where_they_name_the_classes_and_refused_otherwise():
+    model = AttentionClassifier().fit(["good", "bad"] * 4, [1, 0] * 4)
+
+    assert model.evaluate(["good", "bad"], ["1", "0"])["accuracy"] == 1
+    assert model.evaluate(["good"], [7]) == {"texts": 1, "accuracy": 0.0, "macro_f1": 0.0, "log_loss": None}
+    with pytest.raises(DataError, match="of the model's kind"):
+        model.evaluate(["good", "bad"], ["yes", "no"])
 
 
 def test_counts_below_zero_need_training_with_them():

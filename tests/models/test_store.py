@@ -147,3 +147,97 @@ def test_the_file_is_safetensors_with_json(fitted, tmp_path):
         np.testing.assert_array_equal(attention, fitted.model_.attention)
 
     assert header["about"]["classes"] == ["no", "yes"]
+
+
+def _forge(fitted, path, about=None, without="", **arrays):
+    """Write a file with a right checksum over wrong contents."""
+    fitted.save(path)
+    kind, known, tensors = store.read(path)
+    known = {name: value for name, value in {**known, **(about or {})}.items() if name != without}
+    tensors = {name: array for name, array in {**tensors, **arrays}.items() if name != without}
+    store.write(path, kind, known, tensors)
+
+
+@pytest.mark.parametrize("part", ["words", "ends", "lines", "attention", "polarity", "counts", "bias", "classes"])
+def test_a_model_with_a_part_missing_is_refused(fitted, tmp_path, part):
+    _forge(fitted, tmp_path / "m.regard", without=part)
+
+    with pytest.raises(ModelFileError, match="do not fit together"):
+        load(tmp_path / "m.regard")
+
+
+@pytest.mark.parametrize(
+    ("part", "change"),
+    [
+        *((part, lambda array: array[:-1]) for part in ("words", "ends", "lines", "attention", "polarity", "bias")),
+        *((part, lambda array: array.astype(np.float64)) for part in ("words", "ends", "phrases2", "attention")),
+        *((part, lambda array: array * np.nan) for part in ("attention", "polarity", "bias")),
+        *((part, lambda array: array + array.dtype.type(100)) for part in ("ends", "lines", "phrases2", "words")),
+        *((part, lambda array: array[::-1].copy()) for part in ("ends", "phrases2")),
+        ("counts", lambda array: array[:, :1].copy()),
+    ],
+)
+def test_arrays_that_would_lead_compiled_loops_astray_are_refused(fitted, tmp_path, part, change):
+    fitted.save(tmp_path / "m.regard")
+    array = change(store.read(tmp_path / "m.regard")[2][part])
+    _forge(fitted, tmp_path / "m.regard", **{part: array})
+
+    with pytest.raises(ModelFileError, match="do not fit together"):
+        load(tmp_path / "m.regard")
+
+
+@pytest.mark.parametrize("classes", [["no"], ["no", "no"], [["no"], ["yes"]], [1, "yes", None]])
+def test_classes_must_be_distinct_labels(fitted, tmp_path, classes):
+    _forge(fitted, tmp_path / "m.regard", about={"classes": classes})
+
+    with pytest.raises(ModelFileError, match="do not fit together"):
+        load(tmp_path / "m.regard")
+
+
+@pytest.mark.parametrize("about", [{"parameters": 3}, {"parameters": None}, {"epochs": "many"}])
+def test_a_model_that_does_not_say_how_it_was_trained_is_no_estimator(fitted, tmp_path, about):
+    _forge(fitted, tmp_path / "m.regard", about=about)
+
+    with pytest.raises(ModelFileError, match="how it was trained"):
+        load(tmp_path / "m.regard")
+
+
+@pytest.mark.parametrize(
+    "brackets", [b'{"a":' + b"[" * 100_000, json.dumps({"__metadata__": {"regard": "[" * 200_000}})]
+)
+def test_endless_nesting_is_refused(tmp_path, brackets):
+    header = brackets if isinstance(brackets, bytes) else brackets.encode()
+    (tmp_path / "m.regard").write_bytes(len(header).to_bytes(8, "little") + header)
+
+    with pytest.raises(ModelFileError, match="not a regard model"):
+        load(tmp_path / "m.regard")
+
+
+@pytest.mark.parametrize(("ours", "other"), [(b"1.0", b"1E0"), (b"0.0", b"0E0"), (b"10.0", b"1E+1")])
+def test_the_same_numbers_written_otherwise_are_an_altered_file(fitted, tmp_path, ours, other):
+    fitted.save(tmp_path / "m.regard")
+    content = (tmp_path / "m.regard").read_bytes()
+    same_length = other.ljust(len(ours))
+    assert ours in content
+    (tmp_path / "m.regard").write_bytes(content.replace(ours, same_length[: len(ours)], 1))
+
+    with pytest.raises(ModelFileError, match="damaged"):
+        load(tmp_path / "m.regard")
+
+
+@pytest.mark.parametrize("weight", [None, "balanced", {"yes": 2.0, "no": 0.5}])
+def test_a_loaded_model_can_be_trained_again_with_the_same_parameters(tmp_path, weight):
+    AttentionClassifier(class_weight=weight).fit(TEXTS, LABELS).save(tmp_path / "a.regard")
+    loaded = load(tmp_path / "a.regard")
+    loaded.fit(TEXTS, LABELS).save(tmp_path / "b.regard")
+
+    assert loaded.class_weight == weight
+    assert (tmp_path / "a.regard").read_bytes() == (tmp_path / "b.regard").read_bytes()
+
+
+def test_a_generator_of_random_numbers_is_not_pretended_to_be_kept(tmp_path):
+    AttentionClassifier(random_state=np.random.RandomState(3)).fit(TEXTS, LABELS).save(tmp_path / "m.regard")
+    loaded = load(tmp_path / "m.regard")
+
+    assert loaded.random_state is None
+    assert loaded.fit(TEXTS, LABELS).predict(["good"]).tolist() == ["yes"]

@@ -10,6 +10,7 @@ from typing import Any
 
 import typer
 
+from regard.cli import stop
 from regard.cli.demo import demo
 from regard.cli.explain import explain
 from regard.cli.info import info
@@ -53,13 +54,18 @@ def _guarded(command: Callable[..., None]) -> Callable[..., None]:
     def run(*args: Any, **kwargs: Any) -> None:
         try:
             command(*args, **kwargs)
+            sys.stdout.flush()
         except RegardError as error:
             _fail(str(error))
         except KeyboardInterrupt:
-            _stop()
+            stop()
         except BrokenPipeError:
             # Whoever read our output, such as `head`, has had enough. Python must not try to flush what is left.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _discard_output()
+        except OSError as error:
+            _discard_output()
+            what = error.filename or "Standard output"
+            _fail(f"{what} must be readable or writable, but: {error.strerror or error}; name another place.")
         except MemoryError:
             _fail("There was not enough memory; use fewer texts, a larger --min-count, or --ngrams 1.")
 
@@ -71,14 +77,9 @@ def _fail(sentence: str) -> None:
     raise typer.Exit(1)
 
 
-def _stop() -> None:
-    """End at once: every `finally` on the way here has run.
-
-    Not by `sys.exit`: an interpreter that met the interrupt inside `exec` kills itself by signal on its way out.
-    """
-    sys.stdout.flush()
-    print("regard: Stopped; nothing is half written.", file=sys.stderr, flush=True)
-    os._exit(1)
+def _discard_output() -> None:
+    """Let Python flush what is left to nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 for _command in (demo, train, predict, explain, words, report, info, mechanisms):
@@ -91,7 +92,4 @@ def main() -> None:
         # A terminal that cannot show a character shows an escape instead of failing.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
-    try:
-        app()
-    except KeyboardInterrupt:
-        _stop()
+    app()

@@ -10,19 +10,22 @@ import typer
 
 def demo(
     out: Annotated[Path, typer.Option(help="Where to write the model.")] = Path("demo.regard"),
-    seed: Annotated[int, typer.Option(help="Of the corpus and of the training.")] = 0,
+    seed: Annotated[int, typer.Option(help="Of the corpus and of the training.", min=0)] = 0,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
 ) -> None:
     """Walk the whole line on the built-in corpus: read, train, test, explain, save.
 
     Example: [bold]regard demo[/bold]
     """
-    from regard.cli.output import console, loudest_table
+    from rich.markup import escape
+
+    from regard.cli.output import check_out, console, loudest_table
     from regard.cli.report import write_beside
     from regard.cli.train import tell, train_and_test
     from regard.corpus import demo as demo_corpus
     from regard.explain import explain
 
+    check_out(out, "--out")
     say = console(quiet)
     say.print("[bold]1. Data[/bold]: reviews made by a small grammar, which knows the truth about its words.")
     corpus = demo_corpus(seed=seed)
@@ -38,7 +41,7 @@ def demo(
         say.print(f"  [dim]residual {explanation.residual:.1e}[/dim]\n")
     classifier.save(out)
     page = write_beside(classifier, out, corpus.part("test"), "test")
-    say.print(f"[bold]5. The model[/bold] is in [bold]{out}[/bold].")
+    say.print(f"[bold]5. The model[/bold] is in [bold]{escape(str(out))}[/bold].")
     say.print(f"Its report is in {page}: open it in a browser. Try:", markup=False)
     say.print(f'  regard explain {out} "The soup was not good, but the staff were lovely!"', markup=False)
     say.print("  regard train YOUR.csv", markup=False)

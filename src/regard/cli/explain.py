@@ -20,11 +20,13 @@ def explain(
 
     Example: [bold]regard explain reviews.regard "not good at all"[/bold]
     """
-    from regard.cli.output import console, print_json
+    from regard.cli.output import check_out, console, print_json
     from regard.explain import explain as explain_texts
     from regard.models.model import load_model
     from regard.models.store import write_whole
 
+    if html is not None:
+        check_out(html, "--html", model)
     loaded = load_model(model)
     texts = [line.rstrip("\r\n") for line in sys.stdin] if text == ["-"] else text
     labels = {str(c): c for c in loaded.classes}

@@ -16,6 +16,8 @@ def info(
 
     Example: [bold]regard info reviews.regard[/bold]
     """
+    from rich.markup import escape
+
     from regard.cli.output import console, plural, print_json, some
     from regard.models.model import load_model
 
@@ -35,7 +37,7 @@ def info(
         print_json(about)
         return
     out = console()
-    out.print(f"[bold]{model}[/bold], {about['bytes'] / 1e6:.1f} MB")
+    out.print(f"[bold]{escape(str(model))}[/bold], {about['bytes'] / 1e6:.1f} MB")
     out.print(f"  {plural(len(table.classes), 'class', 'classes')}: {some(table.classes.tolist())}", markup=False)
     out.print(f"  {len(table):,} rows: {plural(table.vocabulary.words, 'word')}, {len(table) - starts[1]:,} phrases")
     for name, value in table.about.items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -56,6 +57,7 @@ def word_rows(model: TableModel, side: int, n: int, towards: int) -> list[int]:
 
 def loudest_table(model: TableModel, n: int) -> Table:
     """The loudest words of each side, beside one another."""
+    from rich.markup import escape
     from rich.table import Table
 
     names = model.vocabulary.names()
@@ -66,16 +68,29 @@ def loudest_table(model: TableModel, n: int) -> Table:
     table = Table(title="The loudest words of each side (attention score, polarity score)", title_justify="left")
     cells = []
     for label, side, towards in columns:
-        table.add_column(label)
+        table.add_column(escape(label))
         cells.append(
             [
-                f"{names[row]}  [dim]{model.attention[row]:+.2f} {model.polarity[row, side]:+.2f}[/dim]"
+                f"{escape(names[row])}  [dim]{model.attention[row]:+.2f} {model.polarity[row, side]:+.2f}[/dim]"
                 for row in word_rows(model, side, n, towards)
             ]
         )
     for i in range(max(map(len, cells), default=0)):
         table.add_row(*(column[i] if i < len(column) else "" for column in cells))
     return table
+
+
+def check_out(out: Path, option: str, *inputs: object) -> None:
+    """Before minutes of work, not after: where a file shall be written there is a folder, and none of its sources."""
+    from regard.errors import DataError
+
+    if not out.parent.is_dir():
+        raise DataError(f"The folder of {option} must exist; {out.parent} does not: create it or name another.")
+    if out.is_dir():
+        raise DataError(f"{option} must name a file; {out} is a folder: name a file in it.")
+    for path in inputs:
+        if path is not None and out.exists() and Path(str(path)).exists() and out.samefile(str(path)):
+            raise DataError(f"{option} must not overwrite what is read; {out} is the input itself: name another file.")
 
 
 def percent(value: float) -> str:

@@ -39,12 +39,14 @@ def predict(
     """
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    from regard.cli.output import notes, plural
+    from regard.cli.output import check_out, notes, plural
     from regard.corpus import stream
     from regard.models.model import load_model
     from regard.tokens.ready import say_if_compiling
 
     form = _form(out, json)
+    if out is not None:
+        check_out(out, "--out", model, data)
     loaded = load_model(model)
     say = notes(quiet)
     say_if_compiling(not quiet)
@@ -104,6 +106,15 @@ def _with_predictions(
 
 
 def _write(frame: pl.DataFrame, target: BinaryIO, form: str, header: bool) -> None:
+
+    for column, kind in frame.schema.items():
+        if "Binary" in str(kind):
+            raise DataError(f"Columns must hold what can be written as text, but {column!r} holds {kind}: take it out.")
+        if kind.is_nested() and form != "jsonl":
+            raise DataError(
+                f"A cell of {form.upper()} must hold one value, but the input's column {column!r} holds {kind}: take "
+                "it out, or write JSON Lines with --json or --out NAME.jsonl."
+            )
     buffer = BytesIO()  # Polars reports a closed pipe as an error of its own; Python's write says what it is
     if form == "jsonl":
         frame.write_ndjson(buffer)

@@ -30,11 +30,14 @@ def report(
 
     Example: [bold]regard report reviews.regard --data reviews.csv[/bold]
     """
-    from regard.cli.output import console, plural
+    from regard.cli.output import check_out, console, plural
     from regard.corpus import read
     from regard.models.model import load_model
     from regard.report import report as make
 
+    out = page_beside(model) if out is None else out
+    if not json:
+        check_out(out, "--out", model, data)
     loaded = load_model(model)
     say = console(quiet or json)
     texts, labels, part = None, None, "test"
@@ -46,7 +49,6 @@ def report(
     if json:
         print(made.to_json())
         return
-    out = page_beside(model) if out is None else out
     made.save(out)
     say.print(f"The report is in {out} ({out.stat().st_size / 1e6:.1f} MB); open it in a browser.", markup=False)
 

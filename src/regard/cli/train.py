@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
     from rich.console import Console
 
     from regard.corpus import Corpus
@@ -28,7 +29,7 @@ def train(
         float, typer.Option(help="The share of texts held out, where no split and no --test is given; 0 trains on all.")
     ] = 0.1,
     encoding: Annotated[str, typer.Option(help="Of the input.")] = "utf-8",
-    seed: Annotated[int, typer.Option(help="The same seed and data give the same model, byte by byte.")] = 0,
+    seed: Annotated[int, typer.Option(help="The same seed and data give the same model, byte by byte.", min=0)] = 0,
     threads: Annotated[int | None, typer.Option(help="Threads; all cores by default.", min=1)] = None,
     report: Annotated[bool, typer.Option("--report/--no-report", help="Write NAME.html beside the model.")] = True,
     json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
@@ -38,16 +39,20 @@ def train(
 
     Example: [bold]regard train reviews.csv --out reviews.regard[/bold]
     """
-    from regard.cli.output import console, print_json
+    from rich.markup import escape
+
+    from regard.cli.output import check_out, console, print_json
     from regard.cli.report import unseen, write_beside
     from regard.corpus import read
     from regard.errors import SettingError
 
     for name, value in (("--epochs", epochs), ("--min-count", min_count)):
-        if value != "auto" and not value.isdigit():
+        if value != "auto" and not value.isdecimal():
             raise SettingError(f"`{name}` must be a whole number or auto; got {value!r}.")
+    if not 0 <= validation < 1:
+        raise SettingError(f"`--validation` must be at least 0 and below 1; got {validation!r}.")
     out = Path(f"{_stem(data)}.regard") if out is None else out
-    _check_folder(out)
+    check_out(out, "--out", data, test)
     say = console(quiet or json)
     corpus = read(data, text=text, label=label, encoding=encoding)
     tested = read(test, text=text, label=label, encoding=encoding, classes=1) if test else None
@@ -73,7 +78,7 @@ def train(
     if json:
         print_json(result)
         return
-    say.print(f"\nThe model is in [bold]{out}[/bold] ({out.stat().st_size / 1e6:.1f} MB).")
+    say.print(f"\nThe model is in [bold]{escape(str(out))}[/bold] ({out.stat().st_size / 1e6:.1f} MB).")
     if report:
         say.print(f"The report is in {result['report']}: open it in a browser. Next:", markup=False)
     say.print(f'  regard explain {out} "a text of yours"', markup=False)
@@ -123,16 +128,27 @@ def train_and_test(
 
     from regard.cli.output import percent, plural
     from regard.cli.report import keep_assessment, unseen
+    from regard.errors import DataError
     from regard.models import AttentionClassifier
+    from regard.models.inputs import as_labels, labels_like
 
     parts = {name: corpus.part(name) for name in corpus.parts} if corpus.split is not None else {"train": corpus}
     if tested is not None:
         parts["test"] = tested
-    training = parts.get("train", corpus)
+    if "train" not in parts:
+        raise DataError(
+            f"A split must have rows for training, but the one of {corpus.source.path} has only {' and '.join(parts)}: "
+            "correct it or take its column out."
+        )
+    training = parts["train"]
     began = time.perf_counter()
     classifier = AttentionClassifier(**settings)
-    given = parts.get("validation")
     assert training.labels is not None
+    given = parts.get("validation")
+    if given is not None:
+        given = parts["validation"] = _with_known_labels(given, training.classes, say)
+    if "test" in parts:  # a wrong column shows now, not after the training
+        labels_like(as_labels(parts["test"].labels, len(parts["test"])), training.classes)
     classifier.fit(training.texts, training.labels, validation=None if given is None else (given.texts, given.labels))
     seconds = time.perf_counter() - began
     result: dict[str, Any] = {"rows": {name: len(part) for name, part in parts.items()}, "seconds": seconds}
@@ -162,16 +178,28 @@ def train_and_test(
     return classifier, result
 
 
+def _with_known_labels(part: Corpus, classes: NDArray[Any], say: Console) -> Corpus:
+    """Leave out what cannot help to choose: validation texts whose label does not occur in training."""
+    import numpy as np
+
+    from regard.cli.output import plural, some
+    from regard.errors import DataError
+
+    assert part.labels is not None
+    known = np.isin(part.labels, classes)
+    if known.all():
+        return part
+    strange = part.take(~known)
+    labels = some(strange.classes.tolist())
+    what = f"{plural(len(strange), 'validation text')} with labels that no training text has ({labels})"
+    if not known.any():
+        raise DataError(
+            f"Validation needs labels that occur in training, but there are only {what}: correct the split."
+        )
+    say.print(f"  note: Left out: {what}.", markup=False)
+    return part.take(known)
+
+
 def _stem(data: str) -> str:
     name = "stdin" if data == "-" else Path(data).name
     return name.split(".")[0] or "model"
-
-
-def _check_folder(out: Path) -> None:
-    """Before minutes of work, not after."""
-    from regard.errors import DataError
-
-    if not out.parent.is_dir():
-        raise DataError(f"The folder of --out must exist; {out.parent} does not: create it or name another.")
-    if out.is_dir():
-        raise DataError(f"--out must name a file; {out} is a folder: add a name such as {out / 'model.regard'}.")

@@ -21,10 +21,12 @@ def words(
 
     Example: [bold]regard words reviews.regard --csv words.csv[/bold]
     """
-    from regard.cli.output import console, loudest_table, print_json, word_rows
+    from regard.cli.output import check_out, console, loudest_table, print_json, word_rows
     from regard.models.model import load_model
     from regard.models.store import write_whole
 
+    if csv is not None:
+        check_out(csv, "--csv", model)
     table = load_model(model).word_table
     if csv is not None:
         import io

@@ -39,6 +39,7 @@ SPLIT_NAMES = {
     "test": "test",
     "testing": "test",
 }
+NAMED, BY_NAME = "named by you", "its name"
 ROWS_LOOKED_AT = 1000  # for texts; enough to know which strings are long, and the same for a file read in pieces
 
 
@@ -54,7 +55,7 @@ def named(column: str, frame: pl.DataFrame, what: str, source: str) -> Choice:
     """The column that the caller named, if there is such a one."""
     for candidate in (column, *(c for c in frame.columns if c.strip() == column.strip())):
         if candidate in frame.columns:
-            return Choice(candidate, "named by you")
+            return Choice(candidate, NAMED)
     known = ", ".join(map(repr, frame.columns[:12])) + (", ..." if frame.width > 12 else "")
     raise DataError(
         f"{source} must have the {what} column {column!r}, but its columns are {known}: name one of them."
@@ -93,18 +94,20 @@ def find_text(frame: pl.DataFrame, source: str, wanted: str | None, taken: Itera
     strings = [c for c in free if frame.schema[c] in (pl.String, pl.Categorical, pl.Enum)]
     head = frame.head(ROWS_LOOKED_AT).select(pl.col(strings).cast(pl.String))
     lengths = {c: _mean_length(head[c]) for c in strings}
-    if (exact := _by_name(strings, TEXT_NAMES)) is not None:
-        return Choice(exact, "its name")
-    partly = [c for c in strings if _says(c, TEXT_NAMES) and not _says(c, (*LABEL_NAMES, "id"))]
+    # A column of numbers may be called text (an id, a flag): it is taken only where no other column has words.
+    wordy = [c for c in strings if _has_words(head[c])] or strings
+    if (exact := _by_name(wordy, TEXT_NAMES)) is not None:
+        return Choice(exact, BY_NAME)
+    partly = [c for c in wordy if _says(c, TEXT_NAMES) and not _says(c, (*LABEL_NAMES, "id"))]
     if partly:
-        return Choice(max(partly, key=lambda c: lengths[c]), "its name")
+        return Choice(max(partly, key=lambda c: lengths[c]), BY_NAME)
     if not strings:
         raise DataError(
             f"{source} must have a column of texts, but none of its columns "
             f"({', '.join(map(repr, frame.columns))}) "
             "holds strings: add one."
         )
-    best = max(strings, key=lambda c: lengths[c])
+    best = max(wordy, key=lambda c: lengths[c])
     return Choice(best, "the only column" if frame.width == 1 else f"the longest strings of {frame.width} columns")
 
 
@@ -133,7 +136,7 @@ def find_label(
     """
     if wanted is not None:
         choice = named(wanted, frame, "label", source)
-        if frame.schema[choice.column].is_nested():
+        if frame.schema[choice.column].is_nested() or frame.schema[choice.column] == pl.Binary:
             raise DataError(
                 f"The label column {choice.column!r} of {source} must hold one value a row, but holds "
                 f"{frame.schema[choice.column]}: name another column with --label."
@@ -142,11 +145,11 @@ def find_label(
     used = set(taken)
     free = [c for c, kind in frame.schema.items() if c not in used and not kind.is_nested() and kind != pl.Binary]
     if (exact := _by_name(free, LABEL_NAMES)) is not None:
-        return Choice(exact, "its name")
+        return Choice(exact, BY_NAME)
     distinct = {c: frame[c].drop_nulls().n_unique() for c in free}
     partly = [c for c in free if _says(c, LABEL_NAMES)]
     if partly:
-        return Choice(min(partly, key=lambda c: distinct[c]), "its name")
+        return Choice(min(partly, key=lambda c: distinct[c]), BY_NAME)
     able = [c for c in free if 2 <= distinct[c] <= max(50, frame.height // 2) and distinct[c] < frame.height]
     if not guess or not able:
         return None
@@ -191,7 +194,7 @@ def find_split(
     by_name = _by_name(free, SPLIT_COLUMNS)
     if by_name is not None:
         if not (strange := _strange_parts(frame[by_name])):
-            return Choice(by_name, "its name"), ""
+            return Choice(by_name, BY_NAME), ""
         note = f"The column {by_name!r} is not used as a split: it has {strange}, not only train, validation and test."
     else:
         note = ""
@@ -226,6 +229,11 @@ def _says(column: str, names: Iterable[str]) -> bool:
     """Whether a word of a name such as ``review_text``, ``commentBody`` or ``label5`` is telling."""
     words = re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", column)
     return not {w.lower() for w in words}.isdisjoint(names)
+
+
+def _has_words(values: pl.Series) -> bool:
+    """Whether some value is not a number."""
+    return bool(values.str.contains(r"[^\s0-9.,+-]").any())
 
 
 def _mean_length(values: pl.Series) -> float:

@@ -135,7 +135,13 @@ class Delimited:
                 header, rows = (body, b"") if end < 0 else (body[: end + 1], body[end + 1 :])
                 line += header.count(b"\n")
             if rows:
-                yield self._parse(header, Chunk(rows, line))
+                frame = self._parse(header, Chunk(rows, line))
+                if repeated := [
+                    c for c in frame.columns if re.sub(r"_duplicated_\d+$", "", c) in set(frame.columns) - {c}
+                ]:
+                    note = f"Columns of the same name were told apart: {', '.join(map(repr, repeated))}."
+                    self.notes += [note] if note not in self.notes else []
+                yield frame
 
     def _settle(self, buffer: bytes, line: int, last: bool) -> tuple[bytes, int]:
         quotes = Quotes(buffer, self.source.separator)
@@ -184,7 +190,7 @@ class Delimited:
         if (fields > columns).any():
             row = int(np.argmax(fields > columns))
             line = chunk.line + (self._newlines_before_row(chunk.rows, row) if row else 0)
-            mark = {b",": "comma", b"\t": "tab", b";": "semicolon"}[self.source.separator]
+            mark = {b",": "comma", b"\t": "tab", b";": "semicolon", b"|": "bar"}[self.source.separator]
             return DataError(
                 f"Every row of {name} must have {columns} field{'s' * (columns > 1)}, as its header has, but "
                 "line "

@@ -303,19 +303,24 @@ def _sniff(head: bytes, name: str, by_ending: Format | None) -> tuple[Format, by
         if header.startswith(b"["):
             raise DataError(f"{name} must hold one JSON object a line, but begins with a list: write it as JSON Lines.")
         return "JSON Lines", b""
+    if b"\0" in header:
+        raise DataError(
+            f"{name} must name its columns in its first line, but that holds NUL bytes: if it is a table, it is "
+            "probably UTF-16, so say --encoding utf-16-le or --encoding utf-16-be."
+        )
     if b"\n" not in head and b"\r" in head.rstrip(b"\r"):
         raise DataError(f"{name} ends its lines with a bare carriage return: save it with \\n or Windows line ends.")
     if by_ending == "TSV":
         return "TSV", b"\t"
-    if by_ending is None and (b"\0" in header or (not times and not _is_text_name(header))):
+    if by_ending is None and not times and not _is_text_name(header):
         raise DataError(f"{name} is not a table that regard knows: it reads {_WANTED}, each with its usual ending.")
     return ("TSV" if separator == b"\t" else "CSV"), separator
 
 
 def _likely_separator(header: bytes) -> tuple[bytes, int]:
-    """The separator that the header uses most, else a comma; spreadsheets also write semicolons."""
+    """The separator that the header uses most, else a comma; spreadsheets also write semicolons, databases bars."""
     unquoted = re.sub(rb'"[^"]*"', b"", header)
-    times = {mark: unquoted.count(mark) for mark in (b",", b"\t", b";")}
+    times = {mark: unquoted.count(mark) for mark in (b",", b"\t", b";", b"|")}
     best = max(times, key=lambda mark: times[mark])
     return best, times[best]
 

@@ -46,10 +46,15 @@ class JsonLines:
             if not line.strip():
                 continue
             try:
-                value = json.loads(line)
+                value = json.loads(line, parse_constant=_no_number)
             except (ValueError, RecursionError) as broken:
                 what = broken.msg if isinstance(broken, json.JSONDecodeError) else str(broken)
                 return DataError(f"{wanted}, but line {number} is not ({what}): correct it or take it out.")
             if not isinstance(value, dict):
                 return DataError(f"{wanted}, but line {number} holds a {type(value).__name__}: correct it.")
         return DataError(f"{wanted}, but near line {chunk.line} Polars says: {str(error).splitlines()[0]}.")
+
+
+def _no_number(name: str) -> None:
+    """Python reads NaN and Infinity, which JSON does not have."""
+    raise ValueError(f"JSON has no {name}, write null")

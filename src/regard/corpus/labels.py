@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from regard.errors import DataError
 
+MOST_CLASSES = 10_000  # a table has a number for each row and class
 _LARGEST = 2**53  # beyond it a float no longer names one whole number
 
 
@@ -45,8 +46,8 @@ def as_array(values: pl.Series, *, written: bool) -> NDArray[Any]:
         values = _unwritten(values)
     if values.dtype == pl.Boolean:
         return values.to_numpy().astype(np.bool_)
-    if values.dtype.is_integer():
-        return values.to_numpy().astype(np.int64)
+    if values.dtype.is_integer() and values.cast(pl.Int64, strict=False).null_count() == 0:
+        return values.cast(pl.Int64).to_numpy()
     if values.dtype.is_float() and bool(((values == values.round()) & (values.abs() < _LARGEST)).all()):
         return values.to_numpy().astype(np.int64)
     return np.array(values.cast(pl.String).to_list(), dtype=np.str_)
@@ -62,7 +63,7 @@ def _unwritten(values: pl.Series) -> pl.Series:
     return values
 
 
-def check_usable(values: pl.Series, column: str, source: str, classes: int = 2) -> None:
+def check_usable(values: pl.Series, column: str, source: str, *, named: bool, classes: int = 2) -> None:
     """Refuse labels that nothing can be learned from.
 
     Parameters
@@ -71,6 +72,8 @@ def check_usable(values: pl.Series, column: str, source: str, classes: int = 2) 
         Without nulls.
     column, source : str
         What messages call them.
+    named : bool
+        Whether the caller named the column: then only a label of its own for each row shows that it is the wrong one.
     classes : int
         The fewest there may be.
     """
@@ -82,7 +85,8 @@ def check_usable(values: pl.Series, column: str, source: str, classes: int = 2) 
             "add rows of another class or name another column with --label."
         )
     # Dozens of classes are fine in the smallest table; more of them must on average have two rows each.
-    if distinct > max(50, rows / 2):
+    most = min(rows - 1 if named else rows / 2, MOST_CLASSES)
+    if distinct > max(50, most):
         raise DataError(
             f"A label must be shared by many rows, but column {column!r} of {source} has {distinct:,} "
             "different values "

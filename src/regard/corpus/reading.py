@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from regard.corpus.columns import canonical_split, find_label, find_split, find_text
+from regard.corpus.columns import BY_NAME, NAMED, Choice, canonical_split, find_label, find_split, find_text
 from regard.corpus.corpus import Corpus, Source
 from regard.corpus.inputs import called
 from regard.corpus.labels import as_array, check_usable, without_blanks
@@ -84,7 +84,9 @@ def read(
         assert label_choice is not None
         keep = _usable_rows(texts, labels, notes, label_choice.column, name)
         texts, labels = texts.filter(keep), labels.filter(keep)
-        check_usable(labels, label_choice.column, name, classes)
+        if format_ in {"CSV", "TSV"}:
+            _check_header(labels, text_choice, label_choice, name)
+        check_usable(labels, label_choice.column, name, named=label_choice.reason == NAMED, classes=classes)
     elif labels is not None and labels.null_count():
         notes.append(f"The labels are not used: {_rows(labels.null_count())} no value in column {labels.name!r}.")
         labels = label_choice = None
@@ -141,6 +143,15 @@ def _usable_rows(texts: pl.Series, labels: pl.Series, notes: list[str], column: 
     if n := int((has_label & ~has_text).sum()):
         notes.append(f"{n:,} {'row' if n == 1 else 'rows'} without a text {'was' if n == 1 else 'were'} left out.")
     return has_label & has_text
+
+
+def _check_header(labels: pl.Series, text: Choice, label: Choice, name: str) -> None:
+    """Where no column is known by its name, and that of the labels is itself a label, there is no header."""
+    if not {text.reason, label.reason} & {NAMED, BY_NAME} and label.column.strip() in labels.unique():
+        raise DataError(
+            f"The first line of {name} must name its columns, but {label.column!r} is also a label: add a first line "
+            "such as text,label, or name the columns with --text and --label."
+        )
 
 
 def _rows(n: int) -> str:

@@ -32,6 +32,8 @@ def stratified_mask(labels: NDArray[Any], fraction: float, seed: int) -> NDArray
     """
     if not 0 < fraction < 1:
         raise SettingError(f"fraction must lie between 0 and 1, both excluded; got {fraction!r}.")
+    if seed < 0:
+        raise SettingError(f"seed must be 0 or more; got {seed!r}.")
     rng = np.random.default_rng(seed)
     _, of_class, sizes = np.unique(labels, return_inverse=True, return_counts=True)
     share = fraction * sizes

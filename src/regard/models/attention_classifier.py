@@ -121,13 +121,14 @@ class AttentionClassifier(TextClassifier):
         """
         texts, classes, codes = self._training_data(X, y)
         whole(self.ngrams, "ngrams", at_least=1)
-        if self.min_count != "auto":
+        automatic = isinstance(self.min_count, str) and self.min_count == "auto"
+        if not automatic:
             whole(self.min_count, "min_count", at_least=1, instead=" or 'auto'")
         settings = checked(self, classes, codes)
         say_if_compiling(self.verbose)
         with progress_bar(self.verbose) as report:
             report("Counting words", 0.0)
-            enough = self.min_count if self.min_count != "auto" else _enough(len(classes))
+            enough = _enough(len(classes)) if automatic else int(self.min_count)
             vocabulary, tokens = Vocabulary.learn(
                 texts, ngrams=self.ngrams, min_count=enough, n_threads=settings.n_threads
             )

@@ -12,9 +12,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from regard.corpus.labels import MOST_CLASSES
 from regard.errors import DataError, ModelFileError
 from regard.lazy import fetch
-from regard.models.inputs import as_labels, as_texts
+from regard.models.inputs import as_labels, as_texts, labels_like
 from regard.models.measure import measure
 from regard.models.model import Model, load_model
 from regard.models.table import probabilities
@@ -64,12 +65,14 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable label of each text."""
-        return np.asarray(self.model_.predictions(self._scores(X)))
+        scores = self._scores(X)
+        return np.asarray(self.model_.predictions(scores))
 
     def evaluate(self, X: Any, y: Any) -> dict[str, Any]:
         """Accuracy, macro-F1 and log loss on labelled texts, ready for JSON."""
         texts = as_texts(X)
-        return measure(self._scores(texts), as_labels(y, len(texts)), self.classes_)
+        scores = self._scores(texts)
+        return measure(scores, labels_like(as_labels(y, len(texts)), self.classes_), self.classes_)
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
         check_is_fitted(self)
@@ -86,6 +89,11 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         classes, codes = np.unique(labels, return_inverse=True)
         if len(classes) < 2:
             raise DataError(f"Training needs two classes or more; got one class, {classes[0].item()!r}.")
+        if len(classes) > MOST_CLASSES:
+            raise DataError(
+                f"Training takes up to {MOST_CLASSES:,} classes; got {len(classes):,} for {len(texts):,} texts: these "
+                "are probably not the labels."
+            )
         return texts, classes, codes
 
     def _validation_data(
@@ -93,7 +101,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ) -> tuple[list[str], NDArray[np.intp]]:
         """Texts to measure on, and their labels as places among the classes."""
         texts = as_texts(validation[0])
-        labels = as_labels(validation[1], len(texts))
+        labels = labels_like(as_labels(validation[1], len(texts)), classes)
         strange = np.setdiff1d(labels, classes)
         if len(strange):
             raise DataError(
@@ -116,7 +124,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             elif isinstance(value, tuple | list):
                 parameters[name] = list(value)
             elif not isinstance(value, int | float | str | None):
-                parameters[name] = type(value).__name__
+                parameters[name] = None  # a generator of random numbers has moved on and cannot be had again
         return {
             "regard": version("regard"),
             "parameters": parameters,
@@ -155,12 +163,19 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     @classmethod
     def from_model(cls, model: Model) -> Self:
         """A fitted estimator around a model that was learned before."""
+        asked, epochs = model.about.get("parameters"), model.about.get("epochs")
+        if not isinstance(asked, dict) or not isinstance(epochs, int):
+            raise ModelFileError("A model must say how it was trained, but this one does not: train it again.")
         known = cls().get_params()
-        said = {k: v for k, v in model.about["parameters"].items() if k in known and k != "class_weight"}
-        loaded = cls(**{k: tuple(v) if isinstance(v, list) else v for k, v in said.items()})  # JSON has no tuples
+        said = {name: value for name, value in asked.items() if name in known}
+        parameters = {k: tuple(v) if isinstance(v, list) else v for k, v in said.items()}  # JSON has no tuples
+        if isinstance(weights := parameters.get("class_weight"), dict):
+            by_name = {str(label): label for label in model.classes.tolist()}  # JSON knows only strings as keys
+            parameters["class_weight"] = {by_name[name]: weight for name, weight in weights.items() if name in by_name}
+        loaded = cls(**parameters)
         loaded.model_ = model
         loaded.classes_ = model.classes
-        loaded.n_iter_ = model.about["epochs"]
+        loaded.n_iter_ = epochs
         loaded.validation_ = model.about.get("validation")
         return loaded
 

@@ -35,5 +35,5 @@ def measure(scores: NDArray[np.float64], labels: NDArray[Any], classes: NDArray[
         "texts": len(labels),
         "accuracy": float(np.mean(predicted == labels)) if len(labels) else 0.0,
         "macro_f1": float(f1_score(labels, predicted, average="macro", zero_division=0.0)) if len(labels) else 0.0,
-        "log_loss": float(-np.log(np.maximum(likelihood, 1e-300)).mean()) if known.any() else 0.0,
+        "log_loss": float(-np.log(np.maximum(likelihood, 1e-300)).mean()) if known.any() else None,
     }

@@ -126,7 +126,12 @@ def load_model(path: str | os.PathLike[str]) -> Model:
             f"{path} holds a model of the kind {kind!r}, and this version of regard knows {', '.join(_HOMES)}; upgrade "
             "with `pip install --upgrade regard`."
         )
-    model: Model = fetch(*_HOMES[kind]).unpack(about, tensors)
+    try:
+        model: Model = fetch(*_HOMES[kind]).unpack(about, tensors)
+    except (KeyError, IndexError, TypeError, ValueError) as error:
+        raise ModelFileError(f"{path} is no whole model: its parts do not fit together; restore or retrain it.") from (
+            error
+        )
     return model
 
 
@@ -147,4 +152,7 @@ def pack_classes(classes: NDArray[Any]) -> dict[str, Any]:
 
 def unpack_classes(about: dict[str, Any]) -> NDArray[Any]:
     """Take the labels that ``pack_classes`` wrote out of ``about``."""
-    return np.array(about.pop("classes"), dtype=_CLASS_TYPES.get(about.pop("class_type"), object))
+    classes: NDArray[Any] = np.array(about.pop("classes"), dtype=_CLASS_TYPES[about.pop("class_type")])
+    if classes.ndim != 1 or len(np.unique(classes)) != len(classes) or len(classes) < 2:
+        raise ValueError("classes must be two distinct labels or more")
+    return classes

@@ -162,10 +162,22 @@ class NeuralModel:
     def unpack(cls, about: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> Self:
         """The model that a file holds."""
         classes = unpack_classes(about)
-        network = AttentionNetwork(Shape.from_dict(about.pop("network"))).eval()
-        load_network(network, tensors)
         vocabulary = Vocabulary(tensors["words"], tensors["ends"])
-        return cls(vocabulary, network, classes, tensors["counts"], about)
+        vocabulary.check()
+        network = AttentionNetwork(Shape.from_dict(about.pop("network"))).eval()
+        counts = tensors["counts"]
+        sides = 1 if len(classes) == 2 else len(classes)
+        if (network.shape.words, network.shape.sides) != (len(vocabulary), sides):
+            raise ValueError("the network must have an embedding for each word and a side for each class")
+        if counts.shape != (len(vocabulary), len(classes)) or not np.issubdtype(counts.dtype, np.integer):
+            raise ValueError("counts must hold whole numbers in the shape (words, classes)")
+        try:
+            load_network(network, tensors)
+        except RuntimeError as error:  # PyTorch's word for parameters that are missing or of another shape
+            raise ValueError(str(error)) from error
+        if not all(bool(torch.isfinite(parameter).all()) for parameter in network.parameters()):
+            raise ValueError("the parameters must be finite")
+        return cls(vocabulary, network, classes, counts, about)
 
     def with_about(self, about: dict[str, Any]) -> Self:
         """The same model, with other things said about it."""

@@ -247,7 +247,7 @@ class NeuralAttentionClassifier(TextClassifier):
     def from_model(cls, model: Any) -> Self:
         """A fitted estimator around a model that was learned before."""
         loaded = super().from_model(model)
-        loaded.course_ = model.about["course"]
+        loaded.course_ = model.about.get("course", [])
         return loaded
 
     def _checked(self, classes: NDArray[Any], codes: NDArray[np.intp]) -> tuple[Shape, Recipe]:

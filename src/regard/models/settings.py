@@ -70,6 +70,8 @@ def seed_of(random_state: Any) -> int:
     """A seed from what scikit-learn calls a random state."""
     if isinstance(random_state, numbers.Integral):
         return int(random_state) % 2**32
+    if random_state is not None and not isinstance(random_state, np.random.RandomState):
+        raise SettingError(f"`random_state` must be a whole number, a RandomState or None; got {random_state!r}.")
     return int(check_random_state(random_state).randint(2**32, dtype=np.uint32))
 
 

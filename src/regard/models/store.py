@@ -19,6 +19,7 @@ from regard.errors import DataError, ModelFileError
 
 FORMAT = "regard-model"
 VERSION = 1
+_FIELDS = {"kind": str, "about": dict, "sha256": str}
 _KEY = "regard"  # one metadata entry only: safetensors writes several in no fixed order
 
 
@@ -33,7 +34,7 @@ def write(path: str | os.PathLike[str], kind: str, about: dict[str, Any], tensor
     tensors = {name: np.ascontiguousarray(tensors[name]) for name in sorted(tensors)}
     header = {"format": FORMAT, "version": VERSION, "kind": kind, "about": about}
     header["sha256"] = _digest(header, tensors)
-    content = save(tensors, metadata={_KEY: json.dumps(header, sort_keys=True, ensure_ascii=True)})
+    content = save(tensors, metadata={_KEY: _written(header)})
     write_whole(path, content)
 
 
@@ -79,25 +80,33 @@ def read(path: str | os.PathLike[str]) -> tuple[str, dict[str, Any], dict[str, N
         content = path.read_bytes()
     except OSError as error:
         raise ModelFileError(f"{path} could not be read ({error.strerror}); check its permissions.") from error
-    header = _header(path, content)
+    header, text = _header(path, content)
+    known = set(_FIELDS) <= set(header) and all(isinstance(header[name], kind) for name, kind in _FIELDS.items())
+    damaged = ModelFileError(f"{path} is damaged: its contents do not match its checksum; restore or retrain it.")
     if header["version"] > VERSION:
         raise ModelFileError(
             f"{path} has model format {header['version']}, and this version of regard reads formats up to {VERSION}; "
             "upgrade with `pip install --upgrade regard`."
         )
-    damaged = ModelFileError(f"{path} is damaged: its contents do not match its checksum; restore or retrain it.")
+    # Equal values can be written in several ways, and the checksum is over values: only our own way will do.
+    if not known or header["version"] < 1 or _written(header) != text:
+        raise damaged
     try:
         tensors = load(content)
     except (SafetensorError, ValueError, KeyError) as error:
         raise damaged from error
-    expected = header.pop("sha256", None)
+    expected = header.pop("sha256")
     if _digest(header, tensors) != expected:
         raise damaged
     return header["kind"], header["about"], tensors
 
 
-def _header(path: Path, content: bytes) -> dict[str, Any]:
-    """What a safetensors file says of itself: eight bytes of length, then JSON."""
+def _written(header: dict[str, Any]) -> str:
+    return json.dumps(header, sort_keys=True, ensure_ascii=True)
+
+
+def _header(path: Path, content: bytes) -> tuple[dict[str, Any], str]:
+    """What a safetensors file says of itself, and how it is written: eight bytes of length, then JSON."""
     foreign = ModelFileError(f"{path} is not a regard model; expected a file that `regard train` or `save` wrote.")
     length = int.from_bytes(content[:8], "little")
     if len(content) < 8 or not content[8:9] == b"{":
@@ -105,13 +114,14 @@ def _header(path: Path, content: bytes) -> dict[str, Any]:
     if length + 8 > len(content):
         raise ModelFileError(f"{path} is damaged: it ends before its header does; restore or retrain it.")
     try:
-        header = json.loads(json.loads(content[8 : 8 + length])["__metadata__"][_KEY])
-        known = header["format"] == FORMAT and isinstance(header["version"], int)
-    except (ValueError, KeyError, TypeError) as error:
+        text = json.loads(content[8 : 8 + length])["__metadata__"][_KEY]
+        header = json.loads(text)
+        known = header["format"] == FORMAT and type(header["version"]) is int
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise foreign from error
     if not known:
         raise foreign
-    return header  # type: ignore[no-any-return]
+    return header, text
 
 
 def _digest(header: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> str:

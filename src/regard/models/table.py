@@ -157,6 +157,20 @@ class TableModel:
         )
         classes = unpack_classes(about)
         vocabulary = Vocabulary(tensors["words"], tensors["ends"], phrases)
+        vocabulary.check()
+        sides = 1 if len(classes) == 2 else len(classes)
+        lines = len(tensors["attention"])
+        # Compiled loops trust shapes and types, so a file must not get them wrong.
+        for name, kind, shape in (
+            ("lines", np.uint32, (len(vocabulary),)),
+            ("attention", np.float32, (lines,)),
+            ("polarity", np.float32, (lines, sides)),
+            ("counts", np.integer, (lines, len(classes))),
+            ("bias", np.float64, (sides,)),
+        ):
+            array = tensors[name]
+            if array.shape != shape or not np.issubdtype(array.dtype, kind) or not np.isfinite(array).all():
+                raise ValueError(f"{name} must hold finite numbers of type {kind.__name__} in the shape {shape}")
         arrays = {name: tensors[name][tensors["lines"]] for name in ("attention", "polarity", "counts")}
         space = _vectors(about, tensors)
         return cls(vocabulary, bias=tensors["bias"], classes=classes, about=about, space=space, **arrays)

@@ -53,8 +53,10 @@ class Assessment:
         Which texts: ``test``, ``validation`` or another name.
     texts : int
         How many.
-    accuracy, macro_f1, log_loss : float
+    accuracy, macro_f1 : float
         As ``AttentionClassifier.evaluate`` says them.
+    log_loss : float or None
+        The same; None where no text has a known label.
     confusion : tuple of tuple of int, or None
         ``confusion[truth][prediction]``, in the order of the classes.
     unknown : int
@@ -71,7 +73,7 @@ class Assessment:
     texts: int
     accuracy: float
     macro_f1: float
-    log_loss: float
+    log_loss: float | None
     confusion: tuple[tuple[int, ...], ...] | None = None
     unknown: int = 0
     probability_of: str | None = None

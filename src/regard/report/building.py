@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.errors import DataError, SettingError
-from regard.models.inputs import as_labels, as_texts
+from regard.models.inputs import as_labels, as_texts, labels_like
 from regard.models.model import Model, predicted
 from regard.models.table import TableModel, probabilities
 from regard.report.assessment import Assessment, assess
@@ -65,7 +65,7 @@ def report(
     browsable: Documents | None = None
     if texts is not None:
         texts = as_texts(texts)
-        truth = None if labels is None else _alike(as_labels(labels, len(texts)), table.classes)
+        truth = None if labels is None else labels_like(as_labels(labels, len(texts)), table.classes)
         scores = inner.scores(texts, n_threads)
         if truth is not None and len(texts):
             fresh = assess(scores, truth, table.classes, part)
@@ -83,19 +83,6 @@ def report(
         words=Words(_sides(table, names, codes), _turns(table, names, codes)),
         documents=browsable,
         model=table,
-    )
-
-
-def _alike(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[Any]:
-    """Labels of the classes' type, where a file wrote 1 for "1"; others are left as strings that match nothing."""
-    if labels.dtype.kind == classes.dtype.kind or {labels.dtype.kind, classes.dtype.kind} <= set("iufb"):
-        return labels
-    known = {str(label): label for label in classes}
-    if all(str(label) in known for label in labels.tolist()):
-        return np.array([known[str(label)] for label in labels.tolist()], dtype=classes.dtype)
-    raise DataError(
-        f"Labels must be of the model's kind, such as {classes[0].item()!r}; got {labels[0].item()!r}: name the right "
-        "column of labels."
     )
 
 

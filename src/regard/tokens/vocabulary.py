@@ -87,6 +87,24 @@ class Vocabulary:
             starts.append(starts[-1] + len(keys))
         return starts
 
+    def check(self) -> None:
+        """Raise a ``ValueError`` where words or phrases do not lie as they should, such as in a file from elsewhere."""
+        ends = self.ends
+        if self.arena.dtype != np.uint8 or ends.dtype != np.int64 or self.arena.ndim != 1 or ends.ndim != 1:
+            raise ValueError("words must be bytes, and their ends 64-bit numbers")
+        if not len(ends) or ends[0] != 0 or ends[-1] != len(self.arena) or (np.diff(ends) < 1).any():
+            raise ValueError("every word must end after the one before, and the last at the end of the bytes")
+        self.arena.tobytes().decode()
+        if ((self.arena[ends[:-1]] & 0xC0) == 0x80).any():
+            raise ValueError("no word may begin inside a character")
+        starts = self.level_starts()
+        for level, keys in enumerate(self.phrases):
+            if keys.dtype != np.uint64 or keys.ndim != 1 or (keys[1:] <= keys[:-1]).any():
+                raise ValueError("the keys of phrases must be 64-bit numbers that rise")
+            prefix, last = keys >> np.uint64(32), keys & np.uint64(0xFFFFFFFF)
+            if ((prefix < starts[level]) | (prefix >= starts[level + 1]) | (last >= self.words)).any():
+                raise ValueError("a phrase must be a shorter phrase and a word")
+
     # -- names ---------------------------------------------------------------------------------------------------
 
     @cached_property
