@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import subprocess
 import sys
@@ -133,6 +134,46 @@ def test_no_tensor_of_queries_by_sources_is_kept_when_weights_are_not_asked_for(
         with torch.autograd.graph.saved_tensors_hooks(lambda x: (sizes.append(x.numel()), x)[1], lambda x: x):  # noqa: B023
             nn.attend(query, key, score=score, need_weights=False)
         assert max(sizes) < 2 * 96 * 96
+
+
+@pytest.mark.parametrize("spread", [1.0, 30.0])
+@pytest.mark.parametrize("width", [3, 8, 11])
+def test_gradients_of_the_fused_path_are_the_plain_ones_however_far_apart_the_scores(spread, width):
+    torch.manual_seed(1)
+    mask = torch.rand(2, 3, 5) < 0.7
+    mask[0, 0] = False
+    slope = torch.randn(2, 3, width)
+    leaves = [spread * QUERY, KEY, torch.randn(2, 5, width)]
+
+    for score, options in itertools.product(
+        ("dot", "squared_distance"), ({}, {"mask": mask}, {"bias": 5 * torch.randn(3, 5)})
+    ):
+        grads = []
+        for dtype, need_weights in ((torch.float64, True), (torch.float32, False)):
+            query, key, value = (x.to(dtype).requires_grad_() for x in leaves)
+            context = nn.attend(query, key, value, score=score, need_weights=need_weights, **options).context
+            grads.append(torch.autograd.grad(context, (query, key, value), slope.to(dtype)))
+        for exact, fused in zip(*grads, strict=True):
+            torch.testing.assert_close(fused, exact.float(), atol=3e-4, rtol=1e-3)
+
+
+@pytest.mark.parametrize("need_weights", [True, False])
+def test_distances_keep_their_digits_far_from_zero(need_weights):
+    near, offset = torch.randn(30, 16), 1000.0
+    exact = torch.softmax(-(torch.cdist((near + offset).double(), (near + offset).double()) ** 2), -1) @ near.double()
+
+    context = nn.attend(near + offset, near + offset, near, score="squared_distance", need_weights=need_weights).context
+
+    torch.testing.assert_close(context, exact.float(), atol=2e-3, rtol=1e-3)
+
+
+@pytest.mark.parametrize("score", [nn.Biaffine(8, 8), nn.SquaredDistance(scale=0.1), nn.Distance(p=3)])
+@pytest.mark.parametrize("weigh", ["gate", "smooth", "literal"])
+def test_a_window_weighs_the_whole_score(score, weigh):
+    local = nn.LuongLocalAttention(8, 8, position="monotonic", window=1, score=score, weigh=weigh)
+    near = (torch.arange(5) - torch.arange(3)[:, None]).abs() <= 1
+
+    close(local(QUERY, KEY, VALUE).weights, nn.attend(QUERY, KEY, score=score, weigh=weigh, mask=near).weights)
 
 
 def test_the_mass_of_a_row_tells_a_gate_from_a_distribution():

@@ -133,9 +133,9 @@ class LuongLocalAttention(nn.Module):
         if isinstance(self.score, Location):
             return _windows(self.score.compare(query, keys), at)
         if isinstance(self.score, DotFamily) and keys.dtype in (torch.float32, torch.float64):
-            q, k, scale, key_bias = self.score.factors(query, keys)
-            if key_bias is None:
-                return window_scores(q * scale, k, start, width)
+            q, k, scale, own = self.score.factors(query, keys)
+            scores = window_scores(q * scale, k, start, width)
+            return scores if own is None else scores + own
         near = gathered(keys, start, width)  # (..., T, width, K)
         return self.score.compare(query[..., None, :], near)[..., 0, :]
 
