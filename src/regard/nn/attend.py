@@ -14,7 +14,7 @@ from regard.nn.combine import average
 from regard.nn.fused import scaled_dot_product
 from regard.nn.masks import Causal, join, silence_all
 from regard.nn.result import AttentionResult
-from regard.nn.score import DotFamily, Score
+from regard.nn.score import Custom, DotFamily, Kernel, Score
 from regard.nn.score import resolve as resolve_score
 from regard.nn.shapes import broadcast
 from regard.nn.weigh import Weigh, softmax_temperature
@@ -49,7 +49,7 @@ def attend(
         The keys, if not given.
     score : str, Score or callable
         "scaled_dot", "dot", "cosine", "squared_distance", "distance", one with parameters from
-        ``regard.nn.score``, or a function of query and key.
+        ``regard.nn.score``, or a function of query and key, which masks what it sets to -inf.
     weigh : str or callable
         "softmax", "hardmax", "sparsemax", ..., or a function of scores and mask.
     mask : bool, broadcast to (..., T, S), optional
@@ -136,6 +136,8 @@ def compare_and_read(
     scores = score.compare(query, key)
     if bias is not None:
         scores = scores + bias.to(scores.dtype)
+    if isinstance(score, Custom | Kernel):  # what a function of the user's sets to -inf is masked
+        mask = allowed(mask, scores)
     weights = weigh(scores, mask).to(value.dtype)
     kept = F.dropout(weights, dropout) if dropout else weights
     context = average(kept, value)
