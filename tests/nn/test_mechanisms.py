@@ -223,7 +223,7 @@ def test_a_window_with_any_score_is_local_attention(sigma):
     position = "monotonic" if sigma is None else "predictive"
     local = nn.LuongLocalAttention(8, 8, position=position, window=2, score="cosine")
     centre = torch.arange(3.0) if local.predict is None else 5 * torch.sigmoid(local.predict(QUERY)[..., 0])
-    weigh = partial(nn.window, centre=centre, reach=2, sigma=sigma)
+    weigh = partial(nn.windowed, centre=centre, reach=2, sigma=sigma)
 
     dense = nn.attend(QUERY, KEY, VALUE, score="cosine", weigh=weigh)
 

@@ -54,7 +54,7 @@ from regard.nn.weigh import (
     softmax,
     sparsemax,
     top_k,
-    window,
+    windowed,
 )
 
 __all__ = [
@@ -114,5 +114,5 @@ __all__ = [
     "softmax",
     "sparsemax",
     "top_k",
-    "window",
+    "windowed",
 ]

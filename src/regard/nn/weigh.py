@@ -145,7 +145,7 @@ def gaussian(weights: Tensor, positions: Tensor, centre: Tensor, sigma: float) -
     return weights * torch.exp(-(positions - centre).square() / (2 * sigma * sigma)).to(weights.dtype)
 
 
-def window(
+def windowed(
     scores: Tensor,
     mask: Tensor | None = None,
     *,
@@ -158,7 +158,7 @@ def window(
 
         w[s] = weigh(x)[s] over s in [p - D, p + D],   times exp(-(s - p)² / 2σ²) where there is a σ
 
-    Of use with any score: ``attend(q, k, weigh=partial(window, centre=p, reach=D))``.
+    Of use with any score: ``attend(q, k, weigh=partial(windowed, centre=p, reach=D))``.
     ``LuongLocalAttention`` computes the same without the scores outside.
 
     Parameters
