@@ -75,7 +75,7 @@ def align(module: nn.Module, query: Tensor, key: Tensor, order: Tensor) -> Tenso
     """The weights, after some steps toward an alignment where there is anything to train."""
     parameters = [p for p in module.parameters() if p.requires_grad]
     optimizer = torch.optim.Adam(parameters, lr=0.03) if parameters else None
-    for _ in range(150 if optimizer else 0):
+    for _ in range(300 if optimizer else 0):
         weights = module(query, key).weights
         if not weights.requires_grad:
             break

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import subprocess
 import sys
+from functools import partial
 
 import pytest
 import torch
@@ -68,6 +70,16 @@ def test_the_command_lists_them_all(capsys):
     assert "pointer" in capsys.readouterr().out
     with pytest.raises(SettingError, match="Did you mean 'memory'"):
         mechanisms("memry", False)
+
+
+@pytest.mark.parametrize("name", [name for name in nn.CATALOGUE if name != "graph"])
+def test_two_sizes_are_enough_to_build_a_mechanism(name):
+    assert isinstance(nn.mechanism(name, query_dim=8, key_dim=8), torch.nn.Module)
+
+
+def test_a_graph_is_needed_to_attend_to_ancestors():
+    with pytest.raises(SettingError, match=r"'graph' cannot be built.*'ancestors'"):
+        nn.mechanism("graph", query_dim=8, key_dim=8)
 
 
 # Masks
@@ -135,6 +147,46 @@ def test_no_tensor_of_queries_by_sources_is_kept_when_weights_are_not_asked_for(
         assert max(sizes) < 2 * 96 * 96
 
 
+@pytest.mark.parametrize("spread", [1.0, 30.0])
+@pytest.mark.parametrize("width", [3, 8, 11])
+def test_gradients_of_the_fused_path_are_the_plain_ones_however_far_apart_the_scores(spread, width):
+    torch.manual_seed(1)
+    mask = torch.rand(2, 3, 5) < 0.7
+    mask[0, 0] = False
+    slope = torch.randn(2, 3, width)
+    leaves = [spread * QUERY, KEY, torch.randn(2, 5, width)]
+
+    for score, options in itertools.product(
+        ("dot", "squared_distance"), ({}, {"mask": mask}, {"bias": 5 * torch.randn(3, 5)})
+    ):
+        grads = []
+        for dtype, need_weights in ((torch.float64, True), (torch.float32, False)):
+            query, key, value = (x.to(dtype).requires_grad_() for x in leaves)
+            context = nn.attend(query, key, value, score=score, need_weights=need_weights, **options).context
+            grads.append(torch.autograd.grad(context, (query, key, value), slope.to(dtype)))
+        for exact, fused in zip(*grads, strict=True):
+            torch.testing.assert_close(fused, exact.float(), atol=3e-4, rtol=1e-3)
+
+
+@pytest.mark.parametrize("need_weights", [True, False])
+def test_distances_keep_their_digits_far_from_zero(need_weights):
+    near, offset = torch.randn(30, 16), 1000.0
+    exact = torch.softmax(-(torch.cdist((near + offset).double(), (near + offset).double()) ** 2), -1) @ near.double()
+
+    context = nn.attend(near + offset, near + offset, near, score="squared_distance", need_weights=need_weights).context
+
+    torch.testing.assert_close(context, exact.float(), atol=2e-3, rtol=1e-3)
+
+
+@pytest.mark.parametrize("score", [nn.Biaffine(8, 8), nn.SquaredDistance(scale=0.1), nn.Distance(p=3)])
+@pytest.mark.parametrize("weigh", ["gate", "smooth", "literal"])
+def test_a_window_weighs_the_whole_score(score, weigh):
+    local = nn.LuongLocalAttention(8, 8, position="monotonic", window=1, score=score, weigh=weigh)
+    near = (torch.arange(5) - torch.arange(3)[:, None]).abs() <= 1
+
+    close(local(QUERY, KEY, VALUE).weights, nn.attend(QUERY, KEY, score=score, weigh=weigh, mask=near).weights)
+
+
 def test_the_mass_of_a_row_tells_a_gate_from_a_distribution():
     close(nn.attend(QUERY, KEY).mass, torch.ones(2, 3))
     assert (nn.attend(QUERY, KEY, weigh="gate").mass - 1).abs().min() > 1e-3
@@ -151,24 +203,47 @@ def test_a_function_of_the_users_is_a_score_and_a_weighing():
     close(result.weights, torch.softmax(-(QUERY @ KEY.mT).abs(), -1))
 
 
+@pytest.mark.parametrize("weigh", ["softmax", "sparsemax", "entmax15", "smooth", "hardmax", "literal"])
+def test_what_a_function_of_the_users_sets_to_minus_infinity_is_masked(weigh):
+    mask = torch.tensor([[True, False, True, True, False], [False] * 5, [True] * 5])
+    query = QUERY.clone().requires_grad_()
+
+    masked = nn.attend(query, KEY, VALUE, score=lambda q, k: (q @ k.mT).masked_fill(~mask, -torch.inf), weigh=weigh)
+    plain = nn.attend(query, KEY, VALUE, score="dot", weigh=weigh, mask=mask)
+
+    close(masked.weights, plain.weights)
+    assert (masked.context[:, 1] == 0).all()
+    if masked.context.requires_grad:
+        (grad,) = torch.autograd.grad(masked.context.sum(), query)
+        assert grad.isfinite().all()
+
+
+@pytest.mark.parametrize("sigma", [None, 1.0])
+def test_a_window_with_any_score_is_local_attention(sigma):
+    position = "monotonic" if sigma is None else "predictive"
+    local = nn.LuongLocalAttention(8, 8, position=position, window=2, score="cosine")
+    centre = torch.arange(3.0) if local.predict is None else 5 * torch.sigmoid(local.predict(QUERY)[..., 0])
+    weigh = partial(nn.windowed, centre=centre, reach=2, sigma=sigma)
+
+    dense = nn.attend(QUERY, KEY, VALUE, score="cosine", weigh=weigh)
+
+    close(dense.weights, local(QUERY, KEY, VALUE).weights)
+    close(dense.context, local(QUERY, KEY, VALUE).context)
+
+
+def test_luong_takes_any_score():
+    def score(q, k):
+        return -(q @ k.mT).abs()
+
+    for form in (nn.LuongGlobalAttention, partial(nn.LuongLocalAttention, position="monotonic", window=9)):
+        close(form(8, 8, score=score)(QUERY, KEY).weights, torch.softmax(score(QUERY, KEY), -1))
+
+
 def test_an_empty_source_gives_zeros():
     for weigh in ("softmax", "hardmax", "sparsemax", "smooth"):
         for need_weights in (True, False):
             context = nn.attend(QUERY, KEY[:, :0], weigh=weigh, need_weights=need_weights).context
             assert (context == 0).all()
-
-
-@pytest.mark.parametrize(
-    "name", ["general", "bahdanau", "luong_general", "self_attention", "pointer", "nested", "cosine"]
-)
-def test_a_source_prepared_once_serves_many_queries(name):
-    module = nn.mechanism(name, query_dim=8, key_dim=8)
-    mask = nn.lengths_mask(torch.tensor([5, 3]), 5)
-    memory = module.precompute(KEY, VALUE, mask=mask)
-
-    for step in range(3):
-        query = QUERY[:, step : step + 1]
-        close(module(query, memory, mask=mask).context, module(query, KEY, VALUE, mask=mask).context)
 
 
 # Single mechanisms
@@ -340,6 +415,14 @@ def test_sharpening_window_and_memory_of_location_sensitive_attention():
     for options in ({"width": 4}, {"mode": "middle"}, {"remember": "all"}):
         with pytest.raises(SettingError):
             nn.LocationSensitiveAttention(8, 8, **options)
+
+
+def test_keeping_the_highest_scores_weighs_them_by_softmax():
+    module = nn.LocationSensitiveAttention(8, 8, mode="content", keep=2)
+    result = module(QUERY, KEY)
+
+    best = torch.zeros(2, 3, 5, dtype=torch.bool).scatter(-1, result.scores.topk(2).indices, True)
+    close(result.weights, torch.softmax(result.scores.masked_fill(~best, -torch.inf), -1))
 
 
 def test_averaging_similar_points_by_blocks():

@@ -316,6 +316,51 @@ def test_one_query_and_more_queries_than_sources(name):
         assert outcome.weights.shape[-2:] == (steps, size)
 
 
+@pytest.mark.parametrize(("name", "weigh"), [pair for pair in PAIRS if pair[0] in KEYED])
+@pytest.mark.parametrize("need_weights", [True, False])
+def test_no_sources_give_zeros(name, weigh, need_weights):
+    given = inputs(size=0)
+
+    context = call(name, build(name, weigh), given, need_weights=need_weights).context
+
+    assert (context == 0).all()
+
+
+@pytest.mark.parametrize("name", QUERIED)
+@pytest.mark.parametrize("need_weights", [True, False])
+def test_no_queries_give_nothing(name, need_weights):
+    outcome = call(name, build(name), inputs(steps=0), need_weights=need_weights)
+
+    assert outcome.context.shape == (3, 0, DIM)
+    if need_weights:
+        assert outcome.weights.shape[-2:] == (0, 6)
+    else:
+        assert outcome.weights is None
+
+
+@pytest.mark.parametrize("name", QUERIED)
+@pytest.mark.parametrize("need_weights", [True, False])
+def test_a_source_prepared_once_serves_many_queries(name, need_weights):
+    module, given = build(name), inputs()
+    mask = (torch.arange(6) < torch.tensor([6, 4, 0])[:, None])[:, None].expand(3, 4, 6)
+    memory = module.precompute(given.key, given.value, mask=mask)
+
+    prepared = module(given.query, memory, mask=mask, need_weights=need_weights)
+    plain = module(given.query, given.key, given.value, mask=mask, need_weights=need_weights)
+
+    close(prepared.context, plain.context)
+    if need_weights:
+        close(prepared.weights, plain.weights)
+
+
+@pytest.mark.parametrize("name", QUERIED)
+def test_a_mask_without_an_axis_of_queries_is_refused_with_advice(name):
+    mask = torch.ones(3, 6, dtype=torch.bool)
+
+    with pytest.raises(SettingError, match=r"T = 4.*mask\[:, None\]"):
+        call(name, build(name), replace(inputs(), mask=mask))
+
+
 @pytest.mark.parametrize("name", QUERIED)
 def test_causal_says_where_queries_and_sources_meet(name):
     module, square = build(name), inputs(steps=6)

@@ -54,6 +54,7 @@ from regard.nn.weigh import (
     softmax,
     sparsemax,
     top_k,
+    windowed,
 )
 
 __all__ = [
@@ -113,4 +114,5 @@ __all__ = [
     "softmax",
     "sparsemax",
     "top_k",
+    "windowed",
 ]

@@ -11,9 +11,10 @@ from torch import Tensor
 from torch.nn import functional as F  # noqa: N812 - the name that everyone uses
 
 from regard.nn.combine import average
+from regard.nn.fused import scaled_dot_product
 from regard.nn.masks import Causal, join, silence_all
 from regard.nn.result import AttentionResult
-from regard.nn.score import DotFamily, Score
+from regard.nn.score import Custom, DotFamily, Kernel, Score
 from regard.nn.score import resolve as resolve_score
 from regard.nn.shapes import broadcast
 from regard.nn.weigh import Weigh, softmax_temperature
@@ -48,7 +49,7 @@ def attend(
         The keys, if not given.
     score : str, Score or callable
         "scaled_dot", "dot", "cosine", "squared_distance", "distance", one with parameters from
-        ``regard.nn.score``, or a function of query and key.
+        ``regard.nn.score``, or a function of query and key, which masks what it sets to -inf.
     weigh : str or callable
         "softmax", "hardmax", "sparsemax", ..., or a function of scores and mask.
     mask : bool, broadcast to (..., T, S), optional
@@ -135,6 +136,8 @@ def compare_and_read(
     scores = score.compare(query, key)
     if bias is not None:
         scores = scores + bias.to(scores.dtype)
+    if isinstance(score, Custom | Kernel):  # what a function of the user's sets to -inf is masked
+        mask = allowed(mask, scores)
     weights = weigh(scores, mask).to(value.dtype)
     kept = F.dropout(weights, dropout) if dropout else weights
     context = average(kept, value)
@@ -151,25 +154,10 @@ def fused(
     bias: Tensor | None = None,
     temperature: float = 1.0,
 ) -> Tensor:
-    """The context of a dot product under softmax, by PyTorch's fused kernel.
-
-    A bias per key becomes one more dimension, 1 in the query and bias/scale in the key: as a mask it would
-    get no gradient in the fused kernel. Values narrower or wider than keys are filled with zeros, because
-    the kernel wants both alike.
-    """
+    """The context of a dot product under softmax, by PyTorch's fused kernel."""
     dtype = value.dtype
-    query, key, scale, key_bias = score.factors(query, key)
-    if key_bias is not None:
-        if dtype in (torch.float16, torch.bfloat16):  # squares leave the range of halves, and their digits
-            query, key, value = query.float(), key.float(), value.float()
-        ones = query.new_ones(1).expand(*query.shape[:-1], 1)
-        query, key = (
-            torch.cat([query, ones], -1),
-            torch.cat([key, key_bias[..., None].to(key.dtype) / scale], -1),
-        )
-    width, depth = value.shape[-1], key.shape[-1]
-    if width != depth:
-        query, key, value = (F.pad(x, (0, max(width, depth) - x.shape[-1])) for x in (query, key, value))
+    query, key, scale, _ = score.factors(query, key)
+    value = value.to(query.dtype)
     if bias is not None:
         mask = torch.where(bias > -torch.inf if mask is None else mask, bias.to(query.dtype), -torch.inf)
 
@@ -177,8 +165,8 @@ def fused(
     lead = lead if mask is None else broadcast(lead, mask.shape[:-2])
     query, key, value = (_four_axes(x, lead) for x in (query, key, value))
     mask = mask if mask is None else _four_axes(mask if mask.ndim > 1 else mask[None], lead)
-    context = F.scaled_dot_product_attention(query, key, value, attn_mask=mask, scale=scale / temperature)
-    return context[..., :width].reshape(*lead, *context.shape[-2:-1], width).to(dtype)
+    context = scaled_dot_product(query, key, value, mask, scale / temperature)
+    return context.reshape(*lead, *context.shape[-2:]).to(dtype)
 
 
 def _four_axes(x: Tensor, lead: torch.Size) -> Tensor:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from torch import Tensor, nn
 
 from regard.nn.attend import allowed, compare_and_read
-from regard.nn.masks import Causal, join, silence, silence_all
+from regard.nn.masks import Causal, join, silence, silence_all, silence_queries
 from regard.nn.result import AttentionResult, register_result
 from regard.nn.score import Score
 from regard.nn.score import resolve as resolve_score
@@ -86,7 +86,7 @@ class Attention(nn.Module):
         sources = (key.keys if isinstance(key, Memory) else key).shape[-2]
         mask = allowed(join(mask, causal, query.shape[-2], sources, query.device), bias)
         if isinstance(key, Memory):
-            keys, value = key.keys, key.value
+            query, keys, value = silence_queries(mask, query), key.keys, key.value
         else:
             query, key, value = silence_all(mask, query, key, key if value is None else value)
             keys = self.score.keys(key)

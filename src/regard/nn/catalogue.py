@@ -41,6 +41,7 @@ from regard.nn.score import (
 )
 from regard.nn.self_attention import SelfAttention
 
+LONGEST = 512  # the longest source, for mechanisms with a parameter per position, unless told otherwise
 Form = Literal["query", "pool", "documents", "items", "codes"]
 
 
@@ -189,12 +190,16 @@ def _local_gate(key_dim: int, query_dim: int | None = None, **options: Any) -> L
     return LocalGate(key_dim, **options)
 
 
-def _global_gate(key_dim: int, length: int, query_dim: int | None = None, **options: Any) -> GlobalGate:  # noqa: ARG001
+def _global_gate(key_dim: int, length: int = LONGEST, query_dim: int | None = None, **options: Any) -> GlobalGate:  # noqa: ARG001
     return GlobalGate(key_dim, length, **options)
 
 
-def _dual(key_dim: int, length: int, query_dim: int | None = None, **options: Any) -> DualAttention:  # noqa: ARG001
+def _dual(key_dim: int, length: int = LONGEST, query_dim: int | None = None, **options: Any) -> DualAttention:  # noqa: ARG001
     return DualAttention(key_dim, length, **options)
+
+
+def _luong_location(query_dim: int, key_dim: int, *, positions: int = LONGEST, **options: Any) -> LuongGlobalAttention:
+    return LuongGlobalAttention(query_dim, key_dim, score="location", positions=positions, **options)
 
 
 def _collaborative(
@@ -229,7 +234,10 @@ _GLOBAL = partial(
 )
 _CHOROWSKI = partial(Mechanism, paper=CHOROWSKI, stateful=True, positional=True, build=LocationSensitiveAttention)
 _POSITIONS = "positions count from 0; S is the number of positions that the mask allows"
-_UNIFORM = "the first weights are uniform over the true length; b is the bias of V; gradients flow through the state"
+_UNIFORM = (
+    "the first weights are uniform over the true length; b is the bias of V; gradients flow through the state; "
+    "the window has as many positions on its right as on its left"
+)
 
 _ALL = (
     Mechanism(
@@ -317,11 +325,11 @@ _ALL = (
     ),
     _GLOBAL(
         name="luong_location",
-        build=partial(LuongGlobalAttention, score="location"),
+        build=_luong_location,
         formula="a[t, :] = softmax(W h[t]),  h̃ = tanh(Wc [c; h])",
         score="location: no keys",
         positional=True,
-        deviations="W has a row for each of `positions`; shorter sources use the first S",
+        deviations="W has a row for each of `positions`, 512 unless told; shorter sources use the first S",
     ),
     _LOCAL(
         name="luong_local_m",
@@ -423,7 +431,7 @@ _ALL = (
         _global_gate,
         "s = σ(W · document + b),  x'[i] = s x[i]",
         SEO,
-        "a filter as long as the document; no query",
+        "a filter as long as the longest document, 512 words unless told; no query",
         weigh="sigmoid gate",
         combine="gate",
         form="pool",

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.nn.combine import average
-from regard.nn.masks import join, silence
+from regard.nn.masks import silence, source_mask
 from regard.nn.result import AttentionResult, register_result
 from regard.nn.weigh import Weigh
 from regard.nn.weigh import resolve as resolve_weigh
@@ -174,6 +174,8 @@ class AttentiveCollaborativeFiltering(nn.Module):
             Which components are real; an item without any is not attended to.
         """
         lower = self.components(user, components, mask=mask, need_weights=need_weights)
+        if mask is None and not components.shape[-2]:
+            mask = torch.zeros(0, dtype=torch.bool, device=components.device)
         there = mask if mask is None else mask.expand(components.shape[:-1]).any(-1)
         upper = self.items(user, items, auxiliary, lower.context, mask=there, need_weights=need_weights)
         return CollaborativeResult(upper.context, upper.weights, lower, upper)
@@ -189,7 +191,7 @@ def _read(
     need_weights: bool,
 ) -> AttentionResult:
     """Scores (..., S) of keys for one query, and the average of the values: there is no axis of queries."""
-    mask = join(mask, False, 1, key.shape[-2], key.device)
+    mask = source_mask(mask, key.shape[-2], key.device)
     rows = mask if mask is None else mask[..., None, :]
     key, value = silence(rows, key), silence(rows, value)
     scores = score(key, *asked)

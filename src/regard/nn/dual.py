@@ -10,7 +10,7 @@ from torch.nn import functional as F  # noqa: N812 - the name that everyone uses
 
 from regard.errors import SettingError
 from regard.nn.combine import gated
-from regard.nn.masks import join, silence
+from regard.nn.masks import silence, source_mask
 from regard.nn.result import AttentionResult, register_result
 from regard.nn.weigh import gate
 
@@ -145,12 +145,15 @@ class DualAttention(nn.Module):
 
 
 def _silent(key: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor | None]:
-    mask = join(mask, False, 1, key.shape[-2], key.device)
+    mask = source_mask(mask, key.shape[-2], key.device)
     return silence(mask if mask is None else mask[..., None, :], key), mask
 
 
 def _convolve(convolve: nn.Module, x: Tensor) -> Tensor:
     """A convolution over (..., S, dim) as one over (batch, dim, S)."""
+    assert isinstance(convolve, nn.Conv1d)
+    if not x.shape[-2]:
+        return x.new_zeros(*x.shape[:-1], convolve.out_channels)
     out: Tensor = convolve(x.reshape(-1, *x.shape[-2:]).mT)
     return out.mT.reshape(*x.shape[:-2], out.shape[-1], out.shape[-2])
 
@@ -164,6 +167,8 @@ def _gated(scores: Tensor, key: Tensor, mask: Tensor | None, need_weights: bool)
 def _highest(convolve: nn.Module, x: Tensor, mask: Tensor | None) -> Tensor:
     """The highest answer of each filter at any word, zeros beyond the end; zero where there are no words."""
     assert isinstance(convolve, nn.Conv1d)
+    if not x.shape[-2]:
+        return x.new_zeros(*x.shape[:-2], convolve.out_channels)
     answers = torch.tanh(_convolve(convolve, F.pad(x, (0, 0, 0, convolve.kernel_size[0] - 1))))
     if mask is None:
         return answers.amax(-2)

@@ -8,8 +8,9 @@ import torch
 from torch import Tensor, nn
 
 from regard.nn.attend import allowed
+from regard.nn.attention import Memory
 from regard.nn.combine import average
-from regard.nn.masks import Causal, join, silence_all
+from regard.nn.masks import Causal, join, silence, silence_queries
 from regard.nn.result import AttentionResult
 from regard.nn.weigh import Weigh, hardmax
 from regard.nn.weigh import resolve as resolve_weigh
@@ -49,10 +50,15 @@ class HardmaxAttention(nn.Module):
         resolved = resolve_weigh(weigh)
         self.weigh = partial(hardmax, tolerance=1e-12) if resolved is hardmax else resolved
 
+    def precompute(self, key: Tensor, value: Tensor | None = None, *, mask: Tensor | None = None) -> Memory:
+        """B x for the points that are looked at, in double precision."""
+        value = key if value is None else value
+        return Memory(self._mapped(silence(mask, key)), silence(mask, value))
+
     def forward(
         self,
         query: Tensor,
-        key: Tensor | None = None,
+        key: Tensor | Memory | None = None,
         value: Tensor | None = None,
         *,
         mask: Tensor | None = None,
@@ -65,11 +71,12 @@ class HardmaxAttention(nn.Module):
         Without a key, the points attend to themselves.
         """
         key = query if key is None else key
-        value = key if value is None else value
-        mask = allowed(join(mask, causal, query.shape[-2], key.shape[-2], query.device), bias)
-        query, key, value = silence_all(mask, query, key, value)
-        matrix = torch.as_tensor(self.matrix).double()
-        scores = (query.double() @ matrix.T) @ (key.double() @ matrix.T).mT
+        sources = (key.keys if isinstance(key, Memory) else key).shape[-2]
+        mask = allowed(join(mask, causal, query.shape[-2], sources, query.device), bias)
+        if not isinstance(key, Memory):
+            key = self.precompute(key, value, mask=mask)
+        query, value = silence_queries(mask, query), key.value
+        scores = self._mapped(query) @ key.keys.mT
         if bias is not None:
             scores = scores + bias.double()
         weights = self.weigh(scores, mask).to(value.dtype)
@@ -79,3 +86,7 @@ class HardmaxAttention(nn.Module):
         if not need_weights:
             return AttentionResult(context)
         return AttentionResult(context, weights, scores.to(torch.promote_types(value.dtype, torch.float32)))
+
+    def _mapped(self, points: Tensor) -> Tensor:
+        """B x."""
+        return points.double() @ torch.as_tensor(self.matrix).double().T

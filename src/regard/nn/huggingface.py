@@ -114,7 +114,8 @@ def capture() -> Iterator[list[Tensor]]:
     """Collect the weights of every attention that runs inside, in the order of the layers: (B, H, T, S) each.
 
     Only models that run an implementation of ``register`` are seen. Outside, no weights are made where a
-    fused kernel can do without.
+    fused kernel can do without. (Transformers' own ``output_attentions=True`` works too where a model tells
+    its attention about it, which BERT does and GPT-2 does not.)
     """
     weights: list[Tensor] = []
     token = _CAPTURED.set(weights)

@@ -11,11 +11,12 @@ from torch.nn import functional as F  # noqa: N812 - the name that everyone uses
 from regard.errors import SettingError
 from regard.nn.additive import additive_score
 from regard.nn.attend import allowed
-from regard.nn.masks import Causal, join, silence_all
+from regard.nn.attention import Memory
+from regard.nn.masks import Causal, join, silence, silence_queries
 from regard.nn.result import AttentionResult
 from regard.nn.shapes import broadcast
 from regard.nn.state import UPDATES, LocationFeatures, step_mask, uniform
-from regard.nn.weigh import Weigh
+from regard.nn.weigh import Weigh, top_k
 from regard.nn.weigh import resolve as resolve_weigh
 
 
@@ -27,6 +28,8 @@ class LocationSensitiveAttention(nn.Module):
         location:  e[i, j] = w' tanh(V h[j] + U f[j] + b)
         hybrid:    e[i, j] = w' tanh(W s[i-1] + V h[j] + U f[j] + b)
         a[i] = weigh(β e[i]),   c[i] = Σⱼ a[i, j] h[j]
+
+    ``keep`` and ``window`` are the paper's cures for long inputs; its window is one shorter on the right.
 
     Several queries are several steps: the weights of each feed the next. The result's ``state`` is what
     the step after the last needs, (..., S); hand it in to go on. The first is uniform over the true
@@ -45,8 +48,9 @@ class LocationSensitiveAttention(nn.Module):
     sharpening : float
         β, above 1 for sharper weights.
     weigh, dropout
-        See ``Attention``; "smooth" is the paper's smoothing, ``partial(top_k, k=...)`` its other cure for
-        long inputs.
+        See ``Attention``; "smooth" is the paper's smoothing.
+    keep : int, optional
+        Weigh only so many of the highest scores.
     window : int, optional
         Attend only to so many positions on either side of the median of the previous weights.
     """
@@ -63,6 +67,7 @@ class LocationSensitiveAttention(nn.Module):
         remember: Literal["previous", "cumulative"] = "previous",
         sharpening: float = 1.0,
         weigh: str | Weigh = "softmax",
+        keep: int | None = None,
         window: int | None = None,
         dropout: float = 0.0,
     ) -> None:
@@ -75,7 +80,7 @@ class LocationSensitiveAttention(nn.Module):
             raise SettingError(f"`remember` must be 'previous' or 'cumulative'; got {remember!r}.")
         hidden_dim = hidden_dim or query_dim
         self.mode, self.remember, self.sharpening = mode, remember, sharpening
-        self.window, self.dropout = window, dropout
+        self.keep, self.window, self.dropout = keep, window, dropout
         self.weigh = resolve_weigh(weigh)
         self.key = nn.Linear(key_dim, hidden_dim)
         self.query = None if mode == "location" else nn.Linear(query_dim, hidden_dim, bias=False)
@@ -83,10 +88,15 @@ class LocationSensitiveAttention(nn.Module):
         self.location = None if mode == "content" else nn.Linear(filters, hidden_dim, bias=False)
         self.w = nn.Parameter(torch.empty(hidden_dim).uniform_(-1, 1) / hidden_dim**0.5)
 
+    def precompute(self, key: Tensor, value: Tensor | None = None, *, mask: Tensor | None = None) -> Memory:
+        """V h + b and what is read, for calls a step at a time."""
+        value = key if value is None else value
+        return Memory(self.key(silence(mask, key)), silence(mask, value))
+
     def forward(
         self,
         query: Tensor,
-        key: Tensor,
+        key: Tensor | Memory,
         value: Tensor | None = None,
         *,
         mask: Tensor | None = None,
@@ -96,14 +106,15 @@ class LocationSensitiveAttention(nn.Module):
         need_weights: bool = True,
     ) -> AttentionResult:
         """Attend, one step after another; ``state`` (..., S) is what the last call returned."""
-        steps, size = query.shape[-2], key.shape[-2]
+        steps, size = query.shape[-2], (key.keys if isinstance(key, Memory) else key).shape[-2]
         mask = allowed(join(mask, causal, steps, size, query.device), bias)
-        query, key, value = silence_all(mask, query, key, key if value is None else value)
-        lead = broadcast(query.shape[:-2], key.shape[:-2])
+        if not isinstance(key, Memory):
+            key = self.precompute(key, value, mask=mask)
+        query, keys, value = silence_queries(mask, query), key.keys, key.value
+        lead = broadcast(query.shape[:-2], keys.shape[:-2])
         may = step_mask(mask, lead, steps, size, query.device)
-        keys = self.key(key)
         queries = keys.new_zeros(*query.shape[:-1], keys.shape[-1]) if self.query is None else self.query(query)
-        wide = torch.float32 if key.dtype in (torch.float16, torch.bfloat16) else key.dtype
+        wide = torch.float32 if keys.dtype in (torch.float16, torch.bfloat16) else keys.dtype
         state = uniform(may.any(-2)).to(wide) if state is None else state
 
         scored, weighed = [], []
@@ -115,10 +126,17 @@ class LocationSensitiveAttention(nn.Module):
             scores = additive_score(queries[..., step : step + 1, :], moved, self.w)[..., 0, :] * self.sharpening
             if bias is not None:
                 scores = scores + bias.expand(*lead, steps, size)[..., step, :].to(scores.dtype)
+            if self.keep is not None:
+                near = near & (top_k(scores, near, k=self.keep) > 0)
             weights = self.weigh(scores, near).to(state.dtype)
             state = UPDATES[self.remember](state, weights)
             scored.append(scores)
             weighed.append(weights)
+        if not steps:
+            nothing = state.new_zeros(*lead, 0, size)
+            context = nothing.to(value.dtype) @ value
+            asked = nothing if need_weights else None
+            return AttentionResult(context, asked, asked, state)
         weights = torch.stack(weighed, -2).to(value.dtype)
         kept = F.dropout(weights, self.dropout) if self.dropout and self.training else weights
         context = kept @ value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Literal
 
@@ -13,14 +14,15 @@ from regard.nn.attention import Attention, Memory
 from regard.nn.combine import Attentional
 from regard.nn.masks import Causal
 from regard.nn.result import AttentionResult
-from regard.nn.score import Dot, General, Location, Score
+from regard.nn.score import SCORES, Dot, General, Location, Score, resolve
 from regard.nn.weigh import Weigh
 
 LuongScore = Literal["dot", "general", "concat", "location"]
+AnyScore = LuongScore | str | Score | Callable[[Tensor, Tensor], Tensor]
 
 
-def luong_score(score: str | Score, query_dim: int, key_dim: int, positions: int | None) -> Score:
-    """The four scores of the paper by name.
+def luong_score(score: AnyScore, query_dim: int, key_dim: int, positions: int | None) -> Score:
+    """The four scores of the paper by name, and any other.
 
     dot:       h·s
     general:   h' W s
@@ -44,10 +46,12 @@ def luong_score(score: str | Score, query_dim: int, key_dim: int, positions: int
         case "location":
             assert positions is not None
             return Location(query_dim, positions)
-        case Score():
-            return score
-    known = ("dot", "general", "concat", "location")
-    raise SettingError(f"Unknown score {score!r}.{nearest(str(score), known)} Known: {', '.join(known)}.")
+        case str() if score not in SCORES:
+            known = ("dot", "general", "concat", "location", *SCORES)
+            raise SettingError(
+                f"Unknown score {score!r}.{nearest(score, known)} Known: {', '.join(dict.fromkeys(known))}."
+            )
+    return resolve(score)
 
 
 class LuongGlobalAttention(Attention):
@@ -62,7 +66,7 @@ class LuongGlobalAttention(Attention):
     ----------
     query_dim, key_dim : int
         Sizes of the decoder states h and of the source states s.
-    score : "dot", "general", "concat", "location" or Score
+    score : "dot", "general", "concat" or "location", or as in ``attend``
     value_dim : int, optional
         Size of what is read; ``key_dim``, if not given.
     attentional_dim : int, optional
@@ -78,7 +82,7 @@ class LuongGlobalAttention(Attention):
         query_dim: int,
         key_dim: int,
         *,
-        score: LuongScore | Score = "general",
+        score: AnyScore = "general",
         value_dim: int | None = None,
         attentional_dim: int | None = None,
         positions: int | None = None,

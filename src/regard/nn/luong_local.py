@@ -10,10 +10,11 @@ from torch.nn import functional as F  # noqa: N812 - the name that everyone uses
 
 from regard.errors import SettingError
 from regard.nn.attend import allowed
-from regard.nn.luong_global import LuongScore, luong_score
-from regard.nn.masks import Causal, join, silence_all
+from regard.nn.attention import Memory
+from regard.nn.luong_global import AnyScore, luong_score
+from regard.nn.masks import Causal, join, silence, silence_queries
 from regard.nn.result import AttentionResult
-from regard.nn.score import DotFamily, Location, Score
+from regard.nn.score import DotFamily, Location
 from regard.nn.shapes import broadcast
 from regard.nn.weigh import Weigh, gaussian
 from regard.nn.weigh import resolve as resolve_weigh
@@ -25,8 +26,9 @@ class LuongLocalAttention(nn.Module):
 
         monotonic:   p[t] = t
         predictive:  p[t] = S σ(v' tanh(Wp h[t]))
-        a[t, s] = softmax over s in [p - D, p + D] of score(h[t], s);   predictive: times exp(-(s - p)² /
-        2σ²), σ = D/2 c[t] = Σₛ a[t, s] v[s]
+        a[t, s] = softmax over s in [p - D, p + D] of score(h[t], s)
+                  predictive: times exp(-(s - p)² / 2σ²), σ = D/2
+        c[t] = Σₛ a[t, s] v[s]
 
     Work and memory grow with T (2D + 1), not with T S, unless weights over the whole source are asked for.
     Positions count from 0. S is the number of positions that the mask allows, so padding belongs at the end.
@@ -39,7 +41,7 @@ class LuongLocalAttention(nn.Module):
     position : "monotonic" or "predictive"
     window : int
         D.
-    score : "dot", "general", "concat", "location" or Score
+    score : "dot", "general", "concat" or "location", or as in ``attend``
     hidden_dim : int, optional
         Size of v in the prediction; ``query_dim``, if not given.
     positions : int, optional
@@ -55,7 +57,7 @@ class LuongLocalAttention(nn.Module):
         *,
         position: Literal["monotonic", "predictive"] = "predictive",
         window: int = 10,
-        score: LuongScore | Score = "general",
+        score: AnyScore = "general",
         hidden_dim: int | None = None,
         positions: int | None = None,
         weigh: str | Weigh = "softmax",
@@ -76,10 +78,15 @@ class LuongLocalAttention(nn.Module):
             else None
         )
 
+    def precompute(self, key: Tensor, value: Tensor | None = None, *, mask: Tensor | None = None) -> Memory:
+        """What depends on the source alone, for calls a step at a time."""
+        value = key if value is None else value
+        return Memory(self.score.keys(silence(mask, key)), silence(mask, value))
+
     def forward(
         self,
         query: Tensor,
-        key: Tensor,
+        key: Tensor | Memory,
         value: Tensor | None = None,
         *,
         mask: Tensor | None = None,
@@ -89,10 +96,13 @@ class LuongLocalAttention(nn.Module):
         need_weights: bool = True,
     ) -> AttentionResult:
         """Attend; ``state`` is the position of the first query, 0 if not given."""
-        steps, size, width = query.shape[-2], key.shape[-2], 2 * self.window + 1
+        size = (key.keys if isinstance(key, Memory) else key).shape[-2]
+        steps, width = query.shape[-2], 2 * self.window + 1
         mask = allowed(join(mask, causal, steps, size, query.device), bias)
-        query, key, value = silence_all(mask, query, key, key if value is None else value)
-        lead = broadcast(query.shape[:-2], key.shape[:-2])
+        if not isinstance(key, Memory):
+            key = self.precompute(key, value, mask=mask)
+        query, keys, value = silence_queries(mask, query), key.keys, key.value
+        lead = broadcast(query.shape[:-2], keys.shape[:-2])
 
         state = torch.zeros((), dtype=torch.int64, device=query.device) if state is None else state
         step = state[..., None] + torch.arange(steps, device=query.device)
@@ -103,7 +113,7 @@ class LuongLocalAttention(nn.Module):
         if mask is not None:
             inside = inside & _windows(mask, at)
 
-        scores = self._scores(query, key, start, at, width)
+        scores = self._scores(query, keys, start, at, width)
         if bias is not None:
             scores = scores + _windows(bias, at).to(scores.dtype)
         weights = self.weigh(scores, inside)
@@ -127,15 +137,15 @@ class LuongLocalAttention(nn.Module):
         length = size if mask is None else mask.expand(*mask.shape[:-1], size).sum(-1).to(share.dtype)
         return length * share
 
-    def _scores(self, query: Tensor, key: Tensor, start: Tensor, at: Tensor, width: int) -> Tensor:
+    def _scores(self, query: Tensor, keys: Tensor, start: Tensor, at: Tensor, width: int) -> Tensor:
         """Scores of the windows, (..., T, width)."""
-        query, keys = self.score.queries(query), self.score.keys(key)
+        query = self.score.queries(query)
         if isinstance(self.score, Location):
             return _windows(self.score.compare(query, keys), at)
         if isinstance(self.score, DotFamily) and keys.dtype in (torch.float32, torch.float64):
-            q, k, scale, key_bias = self.score.factors(query, keys)
-            if key_bias is None:
-                return window_scores(q * scale, k, start, width)
+            q, k, scale, own = self.score.factors(query, keys)
+            scores = window_scores(q * scale, k, start, width)
+            return scores if own is None else scores + own
         near = gathered(keys, start, width)  # (..., T, width, K)
         return self.score.compare(query[..., None, :], near)[..., 0, :]
 
@@ -144,6 +154,8 @@ def _windows(dense: Tensor, at: Tensor) -> Tensor:
     """The entries of (..., T, S) at the positions (..., T, width) of the windows."""
     dense = dense if dense.ndim > 1 else dense[None]
     lead = broadcast(dense.shape[:-1], at.shape[:-1])
+    if not dense.shape[-1]:
+        return dense.new_zeros(*lead, at.shape[-1])
     if dense.shape[-1] == 1:
         return dense.expand(*lead, at.shape[-1])
     return dense.expand(*lead, dense.shape[-1]).gather(-1, at.expand(*lead, at.shape[-1]))

@@ -95,14 +95,28 @@ def causal_mask(
     return torch.arange(sources, device=device) <= steps + offset
 
 
+def source_mask(mask: Tensor | None, sources: int, device: torch.device) -> Tensor | None:
+    """``join`` where there is no axis of queries: the mask is (..., S)."""
+    mask = check_mask(mask)
+    rows = join(mask if mask is None or not mask.ndim else mask[..., None, :], False, 1, sources, device)
+    return rows if rows is None or rows.ndim < 2 else rows[..., 0, :]
+
+
 def join(mask: Tensor | None, causal: Causal, queries: int, sources: int, device: torch.device) -> Tensor | None:
-    """The mask and the causal mask in one; None where everything may be attended to."""
+    """The mask and the causal mask in one; None where everything may be attended to, and there is something."""
     mask = check_mask(mask)
     if mask is not None and mask.ndim and mask.shape[-1] not in (1, sources):
         raise SettingError(
             f"`mask` must broadcast to (..., T, S) with S = {sources}; got {tuple(mask.shape)}. "
             "lengths_mask(lengths, size) makes one."
         )
+    if mask is not None and mask.ndim > 1 and mask.shape[-2] not in (1, queries):
+        raise SettingError(
+            f"`mask` must broadcast to (..., T, S) with T = {queries} and S = {sources}; got {tuple(mask.shape)}. "
+            "A mask (batch, S) needs an axis for the queries: mask[:, None]."
+        )
+    if mask is None and not sources:
+        mask = torch.zeros(0, dtype=torch.bool, device=device)
     if causal is False:
         return mask
     ahead = causal_mask(queries, sources, causal, device=device)
@@ -129,11 +143,12 @@ def silence_all(mask: Tensor | None, query: Tensor, key: Tensor, value: Tensor) 
     if mask is None:
         return query, key, value
     silent = silence(mask, key)
-    return (
-        silence(mask.mT, query) if mask.ndim > 1 else query,
-        silent,
-        silent if value is key else silence(mask, value),
-    )
+    return silence_queries(mask, query), silent, silent if value is key else silence(mask, value)
+
+
+def silence_queries(mask: Tensor | None, query: Tensor) -> Tensor:
+    """Zero the queries that may not attend to anything."""
+    return query if mask is None or mask.ndim < 2 else silence(mask.mT, query)
 
 
 def _like(seen: Tensor, source: Tensor) -> Tensor:

@@ -9,7 +9,8 @@ from torch import Tensor, nn
 
 from regard.errors import SettingError
 from regard.nn.attend import allowed, compare_and_read
-from regard.nn.masks import Causal, join, silence_all
+from regard.nn.attention import Memory
+from regard.nn.masks import Causal, join, silence, silence_queries
 from regard.nn.result import AttentionResult
 from regard.nn.score import Score
 from regard.nn.score import resolve as resolve_score
@@ -53,10 +54,15 @@ class MemoryAttention(nn.Module):
         self.map = nn.Identity() if map is None else map
         self.hops, self.dropout = hops, dropout
 
+    def precompute(self, key: Tensor, value: Tensor | None = None, *, mask: Tensor | None = None) -> Memory:
+        """What depends on the source alone, for calls with many queries."""
+        value = key if value is None else value
+        return Memory(self.score.keys(silence(mask, key)), silence(mask, value))
+
     def forward(
         self,
         query: Tensor,
-        key: Tensor,
+        key: Tensor | Memory,
         value: Tensor | None = None,
         *,
         mask: Tensor | None = None,
@@ -74,11 +80,14 @@ class MemoryAttention(nn.Module):
         trace : bool
             Stack the weights and scores of all hops: (hops, ..., T, S).
         """
-        mask = allowed(join(mask, causal, query.shape[-2], key.shape[-2], query.device), bias)
-        query, key, value = silence_all(mask, query, key, key if value is None else value)
+        sources = (key.keys if isinstance(key, Memory) else key).shape[-2]
+        mask = allowed(join(mask, causal, query.shape[-2], sources, query.device), bias)
+        if not isinstance(key, Memory):
+            key = self.precompute(key, value, mask=mask)
+        query, keys, value = silence_queries(mask, query), key.keys, key.value
         if value.shape[-1] != query.shape[-1]:
             raise SettingError(f"Values are added to the query, of size {query.shape[-1]}; got {value.shape[-1]}.")
-        keys, u, results = self.score.keys(key), query, []
+        u, results = query, []
         for _ in range(self.hops):
             result = compare_and_read(
                 self.score.queries(u),

@@ -10,7 +10,8 @@ from torch.nn import functional as F  # noqa: N812 - the name that everyone uses
 
 from regard.errors import SettingError
 from regard.nn.attend import allowed, compare_and_read
-from regard.nn.masks import Causal, join, silence_all
+from regard.nn.attention import Memory
+from regard.nn.masks import Causal, check_mask, join, silence, silence_all, silence_queries
 from regard.nn.result import AttentionResult
 from regard.nn.score import Score
 from regard.nn.score import resolve as resolve_score
@@ -103,10 +104,16 @@ class MultiHeadAttention(nn.Module):
                 ours.out.bias.copy_(module.out_proj.bias)
         return ours.train(module.training)
 
+    def precompute(self, key: Tensor, value: Tensor | None = None, *, mask: Tensor | None = None) -> Memory:
+        """Keys and values, projected and split into heads: (..., kv_heads, S, d)."""
+        over_heads = _over_heads(_per_head(check_mask(mask), key.ndim))
+        value = key if value is None else value
+        return self._memory(self.key(silence(over_heads, key)), self.value(silence(over_heads, value)))
+
     def forward(
         self,
         query: Tensor,
-        key: Tensor | None = None,
+        key: Tensor | Memory | None = None,
         value: Tensor | None = None,
         *,
         mask: Tensor | None = None,
@@ -127,16 +134,20 @@ class MultiHeadAttention(nn.Module):
             Weights and scores are (..., H, T, S).
         """
         key = query if key is None else key
-        value = key if value is None else value
+        sources = (key.keys if isinstance(key, Memory) else key).shape[-2]
         mask, bias = (_per_head(x, query.ndim) for x in (mask, bias))
-        mask = allowed(join(mask, causal, query.shape[-2], key.shape[-2], query.device), bias)
-        over_heads = mask.any(-3) if mask is not None and mask.ndim > 2 else mask
-        query, key, value = silence_all(over_heads, query, key, value)
-        q, k, v = self._projected(query, key, value)
+        mask = allowed(join(mask, causal, query.shape[-2], sources, query.device), bias)
+        over_heads = _over_heads(mask)
+        if isinstance(key, Memory):
+            q, memory = self.query(silence_queries(over_heads, query)), key
+        else:
+            query, key, value = silence_all(over_heads, query, key, key if value is None else value)
+            q, k, v = self._projected(query, key, value)
+            memory = self._memory(k, v)
         result = compare_and_read(
             self.score.queries(self._split(q, self.heads)),
-            self._shared(self.score.keys(self._split(k, self.kv_heads))),
-            self._shared(self._split(v, self.kv_heads)),
+            self._shared(memory.keys),
+            self._shared(memory.value),
             score=self.score,
             weigh=self.weigh,
             mask=mask,
@@ -148,6 +159,10 @@ class MultiHeadAttention(nn.Module):
         if over_heads is not None:  # nothing read, nothing said, not even the bias
             context = torch.where(over_heads.any(-1, keepdim=True), context, 0)
         return AttentionResult(context, result.weights, result.scores)
+
+    def _memory(self, k: Tensor, v: Tensor) -> Memory:
+        """Projected keys and values in heads."""
+        return Memory(self.score.keys(self._split(k, self.kv_heads)), self._split(v, self.kv_heads))
 
     def _projected(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """The three projections; one matrix product where all read the same."""
@@ -161,7 +176,7 @@ class MultiHeadAttention(nn.Module):
 
     def _split(self, x: Tensor, heads: int) -> Tensor:
         """From (..., S, heads · d) to (..., heads, S, d)."""
-        return x.reshape(*x.shape[:-1], heads, -1).transpose(-2, -3)
+        return x.reshape(*x.shape[:-1], heads, x.shape[-1] // heads).transpose(-2, -3)
 
     def _shared(self, x: Tensor) -> Tensor:
         """Each head of keys or values, once for every query head that it serves."""
@@ -171,3 +186,8 @@ class MultiHeadAttention(nn.Module):
 def _per_head(x: Tensor | None, axes: int) -> Tensor | None:
     """Give masks and biases without an axis of heads one."""
     return x if x is None or x.ndim < 3 or x.ndim > axes else x.unsqueeze(-3)
+
+
+def _over_heads(mask: Tensor | None) -> Tensor | None:
+    """What any head may attend to."""
+    return mask.any(-3) if mask is not None and mask.ndim > 2 else mask

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from regard.errors import SettingError
 from regard.nn.attend import compare_and_read
-from regard.nn.masks import join, silence
+from regard.nn.masks import silence, source_mask
 from regard.nn.result import AttentionResult
 from regard.nn.score import ScaledDot
 from regard.nn.weigh import Weigh
@@ -82,7 +82,7 @@ class PoolAttention(nn.Module):
         AttentionResult
             Context (..., D) and weights (..., S): there is no axis of queries.
         """
-        mask = join(mask, False, 1, key.shape[-2], key.device)
+        mask = source_mask(mask, key.shape[-2], key.device)
         rows = mask if mask is None else mask[..., None, :]
         key, value = silence(rows, key), silence(rows, key if value is None else value)
         result = compare_and_read(

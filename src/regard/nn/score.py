@@ -13,21 +13,22 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F  # noqa: N812 - the name that everyone uses
 
 from regard.errors import SettingError, nearest
-from regard.nn.shapes import broadcast
+from regard.nn.shapes import broadcast, transformed
 
 
 class Factors(NamedTuple):
-    """A score as a dot product, up to a term of the query alone, which softmax does not see.
+    """A score as a dot product, and a term of the query alone, which softmax does not see.
 
-    score[t, s] = scale · query[t] · key[s] + bias[s]
+    score[t, s] = scale · query[t] · key[s] + own[t],   own (..., T, 1)
     """
 
     query: Tensor
     key: Tensor
-    scale: float
-    bias: Tensor | None
+    scale: float = 1.0
+    own: Tensor | None = None
 
 
 class Score(nn.Module):
@@ -55,13 +56,13 @@ class DotFamily(Score):
 
     def factors(self, query: Tensor, key: Tensor) -> Factors:
         """The same score as a dot product, from ``queries(query)`` and ``keys(key)``."""
-        return Factors(query, key, 1.0, None)
+        return Factors(query, key)
 
     def compare(self, query: Tensor, key: Tensor) -> Tensor:
         """Scores as one matrix product."""
-        query, key, scale, bias = self.factors(query, key)
+        query, key, scale, own = self.factors(query, key)
         scores = products(query, key, scale)
-        return scores if bias is None else scores + bias[..., None, :].to(scores.dtype)
+        return scores if own is None else scores + own.to(scores.dtype)
 
 
 def products(query: Tensor, key: Tensor, scale: float = 1.0) -> Tensor:
@@ -80,7 +81,7 @@ class Dot(DotFamily):
 
     def factors(self, query: Tensor, key: Tensor) -> Factors:
         """The dot product itself."""
-        return Factors(query, key, self.scale, None)
+        return Factors(query, key, self.scale)
 
 
 class ScaledDot(DotFamily):
@@ -92,7 +93,7 @@ class ScaledDot(DotFamily):
 
     def factors(self, query: Tensor, key: Tensor) -> Factors:
         """The dot product, divided."""
-        return Factors(query, key, 1 / (self.divisor or math.sqrt(query.shape[-1])), None)
+        return Factors(query, key, 1 / (self.divisor or math.sqrt(query.shape[-1])))
 
 
 class General(DotFamily):
@@ -121,13 +122,8 @@ class Biaffine(DotFamily):
         return torch.cat([self.linear(query), self.own(query)], -1)
 
     def factors(self, query: Tensor, key: Tensor) -> Factors:
-        """All but u·q + b, which softmax does not see."""
-        return Factors(query[..., :-1], key, 1.0, None)
-
-    def compare(self, query: Tensor, key: Tensor) -> Tensor:
-        """All terms."""
-        scores = super().compare(query, key)
-        return scores + query[..., -1:].to(scores.dtype)
+        """(W' q + w)·k, and u·q + b."""
+        return Factors(query[..., :-1], key, own=query[..., -1:])
 
 
 class Cosine(DotFamily):
@@ -147,7 +143,7 @@ class Cosine(DotFamily):
 
     def factors(self, query: Tensor, key: Tensor) -> Factors:
         """The dot product of unit vectors."""
-        return Factors(query, key, self.scale, None)
+        return Factors(query, key, self.scale)
 
 
 def unit(vectors: Tensor) -> Tensor:
@@ -178,7 +174,8 @@ class _Unit(torch.autograd.Function):
         (vectors,) = ctx.saved_tensors
         inverse = _inverse_length(vectors)
         along = torch.linalg.vecdot(vectors, grad)[..., None] * inverse.square()
-        return torch.addcmul(grad, vectors, along, value=-1) * inverse
+        across = torch.addcmul(grad, vectors, along, value=-1)
+        return across * inverse if transformed() or torch.is_grad_enabled() else across.mul_(inverse)
 
 
 def _inverse_length(vectors: Tensor) -> Tensor:
@@ -194,14 +191,54 @@ class SquaredDistance(DotFamily):
         self.scale = scale
 
     def factors(self, query: Tensor, key: Tensor) -> Factors:
-        """The dot product with a bias per key; the query's own term is left to ``compare``."""
-        wide = key.float() if key.dtype in (torch.float16, torch.bfloat16) else key
-        return Factors(query, key, 2 * self.scale, -self.scale * wide.square().sum(-1))
+        """A dot product with the key's own term in a dimension more."""
+        if query.dtype in (torch.float16, torch.bfloat16):  # squares leave the range of halves, and their digits
+            query, key = query.float(), key.float()
+        query, key = _Squares.apply(query, key)  # type: ignore[no-untyped-call]
+        return Factors(
+            query, key, 2 * self.scale, -self.scale * torch.linalg.vecdot(query[..., :-1], query[..., :-1])[..., None]
+        )
 
-    def compare(self, query: Tensor, key: Tensor) -> Tensor:
-        """All terms."""
-        scores = super().compare(query, key)
-        return scores - self.scale * query.to(scores.dtype).square().sum(-1, keepdim=True)
+
+class _Squares(torch.autograd.Function):
+    """Vectors whose dot products rank keys as squared distances do: -|q - k|² = 2 q'·k' - |q - m|².
+
+    q' = [q - m; 1],   k' = [k - m; -|k - m|² / 2]
+
+    Distances do not move with the middle m of the keys, but without it the digits of points far from zero
+    would go into |k|². For the same reason m gets no gradient.
+    """
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(query: Tensor, key: Tensor) -> tuple[Tensor, Tensor]:
+        middle = key.sum(-2, keepdim=True) / max(1, key.shape[-2])
+        query, key = _beside(query, middle), _beside(key, middle)
+        query[..., -1] = 1.0
+        key[..., -1] = torch.linalg.vecdot(key[..., :-1], key[..., :-1]) / -2
+        return query, key
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor], output: tuple[Tensor, Tensor]) -> None:
+        ctx.shapes = inputs[0].shape, inputs[1].shape
+        ctx.save_for_backward(output[1])
+
+    @staticmethod
+    def backward(ctx: Any, d_query: Tensor, d_key: Tensor) -> Any:
+        (key,) = ctx.saved_tensors
+        d_key = torch.addcmul(d_key[..., :-1], key[..., :-1], d_key[..., -1:], value=-1)
+        return d_query[..., :-1].sum_to_size(ctx.shapes[0]), d_key.sum_to_size(ctx.shapes[1])
+
+
+def _beside(vectors: Tensor, middle: Tensor) -> Tensor:
+    """Vectors less the middle, and room for one number more; in one pass over memory where nobody minds."""
+    if transformed():
+        return F.pad(vectors - middle, (0, 1))
+    lead = broadcast(vectors.shape[:-2], middle.shape[:-2])
+    out = vectors.new_empty(*lead, vectors.shape[-2], vectors.shape[-1] + 1)
+    torch.sub(vectors, middle, out=out[..., :-1])
+    return out
 
 
 class Distance(Score):

@@ -22,6 +22,12 @@ def broadcast(*shapes: torch.Size) -> torch.Size:
     return torch.Size(torch.broadcast_shapes(*shapes))  # type: ignore[no-untyped-call]  # torch forgot the hint
 
 
+def transformed() -> bool:
+    """Whether ``torch.func`` or ``vmap`` looks on, or a compiler: they want plain operations, nothing in place."""
+    mapped: bool = torch._C._are_functorch_transforms_active()  # noqa: SLF001 - PyTorch has no public word for it
+    return mapped or torch.compiler.is_compiling()
+
+
 def one_axis(lead: Sequence[int], x: Tensor, kept: int = 2) -> Tensor:
     """Broadcast the leading axes to ``lead`` and make them one: (..., T, D) becomes (B, T, D)."""
     tail = x.shape[x.ndim - kept :]

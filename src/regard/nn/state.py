@@ -49,6 +49,8 @@ class LocationFeatures(nn.Module):
 
     def forward(self, weights: Tensor) -> Tensor:
         """From weights (..., S) to features (..., S, filters)."""
+        if not weights.shape[-1]:
+            return weights.new_zeros(*weights.shape, self.convolve.out_channels)
         rows = weights.reshape(-1, 1, weights.shape[-1])
         features: Tensor = self.convolve(rows)
         return features.mT.reshape(*weights.shape, -1)

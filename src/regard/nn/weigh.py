@@ -145,6 +145,37 @@ def gaussian(weights: Tensor, positions: Tensor, centre: Tensor, sigma: float) -
     return weights * torch.exp(-(positions - centre).square() / (2 * sigma * sigma)).to(weights.dtype)
 
 
+def windowed(
+    scores: Tensor,
+    mask: Tensor | None = None,
+    *,
+    centre: Tensor,
+    reach: float,
+    sigma: float | None = None,
+    weigh: Weigh = softmax,
+) -> Tensor:
+    """Weights within reach of a position; with a deviation, favouring those near to it (Luong 2015, local).
+
+        w[s] = weigh(x)[s] over s in [p - D, p + D],   times exp(-(s - p)² / 2σ²) where there is a σ
+
+    Of use with any score: ``attend(q, k, weigh=partial(windowed, centre=p, reach=D))``.
+    ``LuongLocalAttention`` computes the same without the scores outside.
+
+    Parameters
+    ----------
+    centre : (..., T)
+        p for each query.
+    reach : float
+        D.
+    sigma : float, optional
+    weigh : callable
+    """
+    at = torch.arange(scores.shape[-1], device=scores.device)
+    near = (at - centre[..., None]).abs() <= reach
+    weights = weigh(scores, near if mask is None else mask & near)
+    return weights if sigma is None else gaussian(weights, at, centre[..., None], sigma)
+
+
 def resolve(weigh: str | Weigh, **options: Any) -> Weigh:
     """A weighing by its name, or the function itself."""
     if callable(weigh):

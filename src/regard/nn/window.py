@@ -61,6 +61,8 @@ def window_dense(weights: Tensor, start: Tensor, size: int) -> Tensor:
     """The weights of windows (..., T, width) as rows over the whole source, (..., T, size)."""
     at, there = positions(start, weights.shape[-1], size)
     out = weights.new_zeros(*weights.shape[:-1], size)
+    if not size:
+        return out
     at, there = at.expand(weights.shape), there.expand(weights.shape)
     return out.scatter_add(-1, at, torch.where(there, weights, 0))
 
@@ -76,6 +78,8 @@ def gathered(source: Tensor, start: Tensor, width: int) -> Tensor:
     at, there = positions(start, width, source.shape[-2])
     lead = broadcast(source.shape[:-2], start.shape[:-1])
     source = source.expand(*lead, *source.shape[-2:])
+    if not source.shape[-2]:
+        return source.new_zeros(*lead, *at.shape[-2:], source.shape[-1])
     at, there = at.expand(*lead, *at.shape[-2:]), there.expand(*lead, *there.shape[-2:])
     flat = source.gather(-2, at.flatten(-2)[..., None].expand(*lead, -1, source.shape[-1]))
     return torch.where(there[..., None], flat.reshape(*lead, *at.shape[-2:], -1), 0)
