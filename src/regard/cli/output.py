@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from regard.explain.findings import Finding
     from regard.models.table import TableModel
 
 
@@ -76,6 +77,13 @@ def loudest_table(model: TableModel, n: int) -> Table:
     for i in range(max(map(len, cells), default=0)):
         table.add_row(*(column[i] if i < len(column) else "" for column in cells))
     return table
+
+
+def verdict_line(finding: Finding) -> str:
+    """A condition for reading scores, whether it holds, and what to change if it does not."""
+    value = "" if finding.value is None else f" {finding.value:.4g}"
+    change = "" if finding.verdict == "ok" else f" {finding.change}"
+    return f"{finding.verdict or 'cannot be said'}: {finding.name}{value}. {finding.meaning}{change}"
 
 
 def percent(value: float) -> str:

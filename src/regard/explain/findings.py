@@ -17,7 +17,8 @@ Verdict = Literal["ok", "caution", "no"]
 
 _LARGEST_SCALE = 50.0  # beyond, the paper sees attention scores of positive and negative words part
 _FACTOR = 10.0  # how far outside the range a scale is doubtful and not yet hopeless
-_UPRIGHT, _LEANING = 15.0, 30.0  # degrees from the right angle
+# The cosine of V and W times λ/√d is about the size of term D beside E, and times √d/λ that of A beside B.
+_LITTLE, _MUCH = 0.3, 0.8
 _APART, _MIXED = 0.7, 0.5  # areas under the curve
 _ENOUGH = 10  # words of a kind
 
@@ -126,18 +127,17 @@ def _is_table(model: Model) -> bool:
 
 
 def _scale(model: Model) -> Finding:
-    vectors = model.vectors
-    name, value = "scale λ", float(vectors.scale)
+    name = "scale λ"
     if _is_table(model):
         return Finding(
             name,
-            value,
+            model.about.get("parameters", {}).get("scale"),
             "ok",
             "Any λ can be read: this model learns its two numbers a word directly, so λ is only the unit of the "
             "attention score and the training takes the same path with every λ.",
             _FINE,
         )
-    size = len(vectors.attention)
+    value, size = float(model.vectors.scale), len(model.vectors.attention)
     low = float(np.sqrt(size))
     high = max(_LARGEST_SCALE, low)
     span = f"from √d = {low:.3g} to {high:.3g} for width {size}"
@@ -164,7 +164,7 @@ def _scale(model: Model) -> Finding:
 
 
 def _lean(model: Model) -> Finding:
-    name = "direction V·W"
+    name = "cosine of V and W"
     if _is_table(model):
         return Finding(
             name,
@@ -188,25 +188,30 @@ def _lean(model: Model) -> Finding:
             "Train for more epochs, or with a larger step.",
         )
     k = int(np.nanargmax(np.abs(cosines)))
-    cosine = float(cosines[k])
-    lean = float(np.degrees(np.arcsin(min(1.0, abs(cosine)))))
-    if lean <= _UPRIGHT:
+    cosine, scale, root = float(cosines[k]), float(vectors.scale), float(np.sqrt(len(vectors.attention)))
+    leak = abs(cosine) * max(scale / root, root / scale)
+    angle = float(np.degrees(np.arccos(np.clip(cosine, -1, 1))))
+    found = f"V and W are {angle:.0f}° apart (cosine {cosine:+.2f})"
+    if leak <= _LITTLE:
         return Finding(
             name,
             cosine,
             "ok",
-            f"V and W stand within {_UPRIGHT:.0f}° of a right angle (cosine {cosine:+.2f}), so attention says little "
-            "of the side a word takes.",
+            f"{found}, which with λ = {scale:g} hardly sets the scores of one side above the other's.",
             _FINE,
         )
     favoured = _favoured(model, k, cosine)
+    effect = (
+        f"words for {favoured} get attention for their side, and those of the other side lose it (term D)"
+        if scale >= root
+        else f"words that get attention are pushed towards {favoured} (term A)"
+    )
     return Finding(
         name,
         cosine,
-        "caution" if lean <= _LEANING else "no",
-        f"V leans {lean:.0f}° towards W (cosine {cosine:+.2f}): words for {favoured} get attention for their side, and "
-        "those of the other side lose it (term D); classes of unequal size bring this about.",
-        "Even out the classes, penalise V·W in training, or use the table, where it is zero by construction.",
+        "caution" if leak <= _MUCH else "no",
+        f"{found}, and with λ = {scale:g} that matters: {effect}; V·W follows the balance of the classes.",
+        "Bring λ nearer to √d, even out the classes, or use the table, where V·W is zero by construction.",
     )
 
 
@@ -237,13 +242,13 @@ def _separation(model: Model) -> Finding:
     together = area_under_curve(np.concatenate([scores for _, scores in enough]), neutral)
     areas = {kind: area_under_curve(scores, neutral) for kind, scores in enough}
     worst = min(areas, key=areas.__getitem__)
-    each = f"a {worst} word scores above a neutral one in {areas[worst]:.0%} of pairs"
+    share = "more than 99.9%" if 0.9995 < together < 1 else f"{together:.1%}"
     if areas[worst] >= _APART:
         return Finding(
             name,
             together,
             "ok",
-            f"A polar word scores above a neutral one in {together:.0%} of pairs, so a high attention score marks a "
+            f"A polar word scores above a neutral one in {share} of pairs, so a high attention score marks a "
             "word that matters.",
             _FINE,
         )
@@ -251,7 +256,8 @@ def _separation(model: Model) -> Finding:
         name,
         together,
         "caution" if areas[worst] >= _MIXED else "no",
-        f"A high attention score does not mark every word that matters: {each} (a coin would reach 50%).",
+        "A high attention score does not mark every word that matters: a polar word scores above a neutral one in "
+        f"{share} of pairs, and one of the kind {worst!r} in {areas[worst]:.1%} (a coin would reach 50%).",
         "Bring λ and V·W into their ranges, or read contributions (weight · polarity) in place of attention.",
     )
 
