@@ -211,7 +211,8 @@ def _lean(model: Model) -> Finding:
         cosine,
         "caution" if leak <= _MUCH else "no",
         f"{found}, and with λ = {scale:g} that matters: {effect}; V·W follows the balance of the classes.",
-        "Bring λ nearer to √d, even out the classes, or use the table, where V·W is zero by construction.",
+        "Bring λ nearer to √d, even out the classes, penalise V·W in training, or use the table, where it is zero by "
+        "construction.",
     )
 
 

@@ -132,12 +132,12 @@ def check_terms(vectors: Vectors) -> None:
     if vectors.contextual:
         raise SettingError(
             f"Gradient terms need words that speak the same in every text; the encoder {vectors.encoder!r} reads them "
-            "among their neighbours: use the encoder 'none' or 'affine', or `word_scores` for what is seen in context."
+            "among their neighbours: use no encoder or an affine one, or `word_scores` for what is seen in context."
         )
     if vectors.affine is not None and vectors.additive is not None:
         raise SettingError(
             "Gradient terms are known for an affine encoder and for the additive score, not for both at once: use the "
-            "score 'dot' or the encoder 'none'."
+            "score 'dot' or no encoder."
         )
 
 
