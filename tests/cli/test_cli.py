@@ -467,3 +467,47 @@ main()
     run = subprocess.run([sys.executable, "-c", program, "--help"], cwd=tmp_path, capture_output=True, text=True)
 
     expect_sentence(run, "Stopped")
+
+
+def test_info_says_whether_the_scores_can_be_read(reviews):
+    folder, _ = reviews
+    told = regard("info", "reviews.regard", cwd=folder).stdout
+    form = json.loads(regard("info", "reviews.regard", "--json", cwd=folder).stdout)
+
+    assert "can the scores be read?" in told
+    assert [found["verdict"] for found in form["reading"]] == ["ok", "ok", "ok"]
+    for found in form["reading"]:
+        assert set(found) == {"name", "value", "verdict", "meaning", "change"}
+        assert f"{found['name']} {found['value']:.4g}. {found['meaning']}" in told
+
+
+def test_training_warns_of_scores_that_cannot_be_read_and_says_nothing_otherwise(reviews, monkeypatch, tmp_path):
+    from typer.testing import CliRunner
+
+    from regard.cli.app import app
+    from regard.explain.findings import Finding
+
+    folder, run = reviews
+    assert "with caution" not in run.stdout
+    trained = json.loads(regard("train", "reviews.csv", "--out", tmp_path / "a.regard", "--json", cwd=folder).stdout)
+    assert trained["reading"][0]["verdict"] == "ok"
+
+    doubt = [Finding("scale λ", 1e4, "no", "It is too large.", "Make it smaller.")]
+    monkeypatch.setattr("regard.explain.findings.reading", lambda model: doubt)
+    told = CliRunner().invoke(
+        app, ["train", str(folder / "reviews.csv"), "--out", str(tmp_path / "b.regard"), "--no-report"]
+    )
+    assert told.exit_code == 0
+    assert "with caution (scale λ)" in told.output.replace("\n", " ")
+
+
+def test_explaining_starts_without_polars_scikit_learn_or_numba(reviews):
+    folder, _ = reviews
+    code = (
+        "import sys; from regard.cli import main; sys.argv = ['regard', 'explain', 'reviews.regard', 'a good film']\n"
+        "try: main()\nexcept SystemExit: pass\n"
+        "print([name for name in ('polars', 'sklearn', 'numba') if name in sys.modules])"
+    )
+    run = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=True)
+
+    assert run.stdout.splitlines()[-1] == "[]"

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.strategies import any_text
 
 from regard import AttentionClassifier
 from regard.corpus import demo
 from regard.errors import DataError, SettingError
 from regard.explain import explain
+from tests.strategies import any_text
 
 
 @pytest.fixture(scope="module")

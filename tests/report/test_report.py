@@ -18,7 +18,9 @@ from sklearn.metrics import confusion_matrix
 
 from regard.corpus import demo
 from regard.errors import DataError, SettingError
+from regard.explain import reading
 from regard.models import AttentionClassifier, load_model
+from regard.models.vectors import Vectors
 from regard.report import Assessment, assess, report
 from regard.report.alphabet import alphabet
 from regard.tokens import rule, tokenize
@@ -53,7 +55,7 @@ def test_the_overview_says_what_the_classifier_says(fitted, made):
 def test_a_model_alone_shows_what_it_knows_and_no_more(fitted):
     form = report(fitted[0]).to_dict()
 
-    assert set(form) == {"overview", "map", "words"}
+    assert set(form) == {"overview", "map", "words", "reading"}
     assert form["overview"]["mistakes"] == ()
 
 
@@ -113,6 +115,29 @@ def test_the_json_form_is_json_and_holds_the_same(made):
     assert form["overview"]["assessments"][0]["accuracy"] == made.overview.assessments[0].accuracy
     assert len(form["documents"]["items"]) == len(made.documents.items)
     assert form["map"]["word"] == made.map.word
+
+
+def test_the_report_says_whether_scores_can_be_read_as_data_and_on_the_page(fitted, made):
+    assert list(made.reading) == reading(fitted[0])
+    assert made.to_dict()["reading"][0]["verdict"] == "ok"
+    page = made.to_html()
+    for finding in made.reading:
+        assert finding.meaning in page
+        assert finding.change not in page  # nothing needs to change
+
+
+def test_a_model_whose_scores_cannot_be_read_is_told_what_to_change(fitted):
+    size = len(fitted[0].model_)
+    leaning = Vectors(np.zeros((size, 100)), np.ones(100), np.ones((100, 1)), 10_000.0)
+    made = report(replace(fitted[0].model_, space=leaning))
+    scale, lean, _ = made.reading
+
+    assert (scale.verdict, lean.verdict) == ("no", "no")
+    page = made.to_html()
+    for finding in (scale, lean):
+        assert finding.meaning.replace("'", "&#39;") in page
+        assert finding.change in page
+    assert json.loads(made.to_json())["reading"][0]["change"] == scale.change
 
 
 def test_the_course_of_the_training_is_shown_where_it_was_kept(fitted):

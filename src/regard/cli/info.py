@@ -12,16 +12,21 @@ def info(
     model: Annotated[Path, typer.Argument(help="A model that `regard train` wrote.")],
     json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
 ) -> None:
-    """Say what a model is: classes, size, settings, data, accuracy.
+    """Say what a model is: classes, size, settings, data, accuracy, and whether its scores can be read.
 
     Example: [bold]regard info reviews.regard[/bold]
     """
+    from dataclasses import asdict
+
     from rich.markup import escape
 
-    from regard.cli.output import console, plural, print_json, some
+    from regard.cli.output import console, plural, print_json, some, verdict_line
+    from regard.explain.findings import reading
     from regard.models.model import load_model
 
-    table = load_model(model).word_table
+    loaded = load_model(model)
+    table = loaded.word_table
+    findings = reading(loaded)
     starts = table.vocabulary.level_starts()
     about = {
         "path": str(model),
@@ -32,6 +37,7 @@ def info(
         "phrases": {str(n + 1): starts[n + 1] - starts[n] for n in range(1, table.vocabulary.ngrams)},
         "bias": table.bias.tolist(),
         **table.about,
+        "reading": [asdict(finding) for finding in findings],
     }
     if json:
         print_json(about)
@@ -46,6 +52,9 @@ def info(
         if isinstance(value, dict):
             value = ", ".join(f"{key} {_short(item)}" for key, item in value.items())
         out.print(f"  {name}: {_short(value)}", markup=False)
+    out.print("  can the scores be read?")
+    for finding in findings:
+        out.print(f"    {verdict_line(finding)}", markup=False)
 
 
 def _short(value: object) -> str:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from regard.explain.findings import Finding
     from regard.models.table import TableModel
 
 
@@ -91,6 +92,13 @@ def check_out(out: Path, option: str, *inputs: object) -> None:
     for path in inputs:
         if path is not None and out.exists() and Path(str(path)).exists() and out.samefile(str(path)):
             raise DataError(f"{option} must not overwrite what is read; {out} is the input itself: name another file.")
+
+
+def verdict_line(finding: Finding) -> str:
+    """A condition for reading scores, whether it holds, and what to change if it does not."""
+    value = "" if finding.value is None else f" {finding.value:.4g}"
+    change = "" if finding.verdict == "ok" else f" {finding.change}"
+    return f"{finding.verdict or 'cannot be said'}: {finding.name}{value}. {finding.meaning}{change}"
 
 
 def percent(value: float) -> str:

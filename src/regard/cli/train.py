@@ -39,12 +39,15 @@ def train(
 
     Example: [bold]regard train reviews.csv --out reviews.regard[/bold]
     """
+    from dataclasses import asdict
+
     from rich.markup import escape
 
     from regard.cli.output import check_out, console, print_json
     from regard.cli.report import unseen, write_beside
     from regard.corpus import read
     from regard.errors import SettingError
+    from regard.explain.findings import cautions, reading
 
     for name, value in (("--epochs", epochs), ("--min-count", min_count)):
         if value != "auto" and not value.isdecimal():
@@ -72,6 +75,8 @@ def train(
     classifier, result = train_and_test(corpus, tested, settings, say)
     classifier.save(out)
     result["model"] = str(out)
+    findings = reading(classifier)
+    result["reading"] = [asdict(finding) for finding in findings]
     if report:
         part, name = unseen(corpus, tested)
         result["report"] = str(write_beside(classifier, out, part, name))
@@ -84,6 +89,9 @@ def train(
     say.print(f'  regard explain {out} "a text of yours"', markup=False)
     say.print(f"  regard words {out}", markup=False)
     say.print(f"  regard predict {out} FILE --out predicted.csv", markup=False)
+    if doubts := cautions(findings):
+        names = ", ".join(finding.name for finding in doubts)
+        say.print(f"Read its attention scores with caution ({names}): `regard info {out}` says why.", markup=False)
 
 
 def with_validation(corpus: Corpus, fraction: float, seed: int) -> Corpus:

@@ -1,6 +1,61 @@
-"""What the model attended to, and what each word contributed."""
+"""What the model attended to, what each word contributed, and whether the scores of words can be read."""
 
-from regard.explain.explaining import explain
-from regard.explain.explanation import Explanation, Explanations, Part, Word
+from __future__ import annotations
 
-__all__ = ["Explanation", "Explanations", "Part", "Word", "explain"]
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from regard.explain.course import Course
+    from regard.explain.explaining import explain
+    from regard.explain.explanation import Explanation, Explanations, Part, Word
+    from regard.explain.findings import Directions, Finding, directions, reading
+    from regard.explain.terms import Terms, gradient_terms, vector_terms
+    from regard.explain.words import KindWeights, token_kinds, weights_by_kind, word_scores
+
+# Explaining a text needs the standard library and NumPy alone; the rest is imported when it is asked for.
+_HOMES = {
+    "Course": "course",
+    "Directions": "findings",
+    "Explanation": "explanation",
+    "Explanations": "explanation",
+    "Finding": "findings",
+    "KindWeights": "words",
+    "Part": "explanation",
+    "Terms": "terms",
+    "Word": "explanation",
+    "directions": "findings",
+    "explain": "explaining",
+    "gradient_terms": "terms",
+    "reading": "findings",
+    "token_kinds": "words",
+    "vector_terms": "terms",
+    "weights_by_kind": "words",
+    "word_scores": "words",
+}
+
+__all__ = [
+    "Course",
+    "Directions",
+    "Explanation",
+    "Explanations",
+    "Finding",
+    "KindWeights",
+    "Part",
+    "Terms",
+    "Word",
+    "directions",
+    "explain",
+    "gradient_terms",
+    "reading",
+    "token_kinds",
+    "vector_terms",
+    "weights_by_kind",
+    "word_scores",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.models import store
+from regard.models.kinds import gamma_of, kind_names, kinds_of
 from regard.models.lines import distinct_lines
 from regard.models.model import Attended, pack_classes, predicted, unpack_classes
 from regard.models.vectors import Vectors
@@ -98,7 +99,7 @@ class TableModel:
 
     def scores(self, texts: Sequence[str], n_threads: int | None = None) -> NDArray[np.float64]:
         """The score of each text on each side: (texts, sides)."""
-        scores = [self._chunk_scores(chunk, n_threads) for chunk in _chunks(texts)]
+        scores = [self._chunk_scores(chunk, n_threads) for chunk in chunks(texts)]
         return np.concatenate(scores) if scores else np.empty((0, self.sides))
 
     def _chunk_scores(self, texts: Sequence[str], n_threads: int | None) -> NDArray[np.float64]:
@@ -178,36 +179,16 @@ class TableModel:
     # -- reading -------------------------------------------------------------------------------------------------
 
     def gamma(self) -> NDArray[np.float64]:
-        """How one-sided each row's counts are.
-
-        Two classes: (f₊ − f₋)/(f₊ + f₋), from −1 to 1. ``K`` classes: (K share − 1)/(K − 1) of the dominant class,
-        from 0 (evenly spread) to 1 (one class alone); for two classes that is the absolute value.
-        """
-        counts = self.counts.astype(np.float64)
-        total = np.maximum(counts.sum(axis=1), 1)
-        if len(self.classes) == 2:
-            gamma: NDArray[np.float64] = (counts[:, 1] - counts[:, 0]) / total
-            return gamma
-        k = len(self.classes)
-        return np.asarray((k * counts.max(axis=1) / total - 1) / max(k - 1, 1))
+        """How one-sided each row's counts are: see ``kinds.gamma_of``."""
+        return gamma_of(self.counts)
 
     def kind_codes(self) -> NDArray[np.intp]:
-        """0 for none, 1 for neutral, ``2 + k`` for a row that is polar towards class ``k``.
-
-        Polar: |gamma| > 0.5 and more than 5 times in its class. Neutral: |gamma| < 0.1 and counts that differ by
-        less than 5 between the classes.
-        """
-        gamma = self.gamma()
-        counts = self.counts.astype(np.int64)
-        top = counts.max(axis=1)
-        polar = (np.abs(gamma) > 0.5) & (top > 5)
-        neutral = (np.abs(gamma) < 0.1) & (top - counts.min(axis=1) < 5)
-        return np.where(polar, 2 + counts.argmax(axis=1), np.where(neutral, 1, 0))
+        """0 for none, 1 for neutral, ``2 + k`` for a row that is polar towards class ``k``: see ``kinds.kinds_of``."""
+        return kinds_of(self.counts)
 
     def kind_names(self) -> list[str]:
         """What the codes are called."""
-        two = len(self.classes) == 2
-        return ["none", "neutral", *(["negative", "positive"] if two else [str(label) for label in self.classes])]
+        return kind_names(self.classes)
 
     def kinds(self) -> NDArray[np.str_]:
         """Positive, negative, neutral or none; with more than two classes the dominant class in place of a sign."""
@@ -263,7 +244,7 @@ def probabilities(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(exps / exps.sum(axis=1, keepdims=True))
 
 
-def _chunks(texts: Sequence[str]) -> Iterator[Sequence[str]]:
+def chunks(texts: Sequence[str]) -> Iterator[Sequence[str]]:
     """Runs of texts of about ``_CHUNK`` characters."""
     start, size = 0, 0
     for i, text in enumerate(texts):

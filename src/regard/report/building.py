@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.errors import DataError, SettingError
+from regard.explain.findings import reading
 from regard.models.inputs import as_labels, as_texts, labels_like
 from regard.models.model import Model, predicted
 from regard.models.table import TableModel, probabilities
@@ -81,6 +82,7 @@ def report(
         overview=_overview(table, name, assessments, mistakes),
         map=_map(table, names, codes),
         words=Words(_sides(table, names, codes), _turns(table, names, codes)),
+        reading=tuple(reading(inner)),
         documents=browsable,
         model=table,
     )

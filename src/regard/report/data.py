@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from regard.explain.findings import Finding
 from regard.report.assessment import Assessment
 
 if TYPE_CHECKING:
@@ -198,6 +199,8 @@ class Report:
     ----------
     overview, map, words : Overview, Map, Words
         What every model has.
+    reading : tuple of Finding
+        Whether its scores can be read.
     documents : Documents or None
         Where texts were given.
     """
@@ -205,6 +208,7 @@ class Report:
     overview: Overview
     map: Map
     words: Words
+    reading: tuple[Finding, ...]
     documents: Documents | None
     model: TableModel = field(repr=False)
 
@@ -221,6 +225,7 @@ class Report:
                 "kind": [points.kinds[k] for k in points.kind.tolist()],
             },
             "words": asdict(self.words),
+            "reading": [asdict(finding) for finding in self.reading],
         }
         if self.documents is not None:
             form["documents"] = asdict(self.documents)
