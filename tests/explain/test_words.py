@@ -14,7 +14,7 @@ from regard import AttentionClassifier
 from regard.corpus import demo
 from regard.errors import DataError
 from regard.explain import explain, token_kinds, weights_by_kind, word_scores
-from tests.explain.fake import FakeBatchModel, FakeModel
+from tests.explain.fake import FakeModel
 
 
 @pytest.fixture(scope="module")
@@ -75,9 +75,8 @@ def test_more_classes_have_a_column_of_polarity_each():
         assert frame[f"global polarity {label}"].to_list() == clf.model_.polarity[rows, k].tolist()
 
 
-@pytest.mark.parametrize("kind", [FakeModel, FakeBatchModel])
-def test_in_context_local_scores_are_means_over_places_and_global_ones_those_of_the_word_alone(kind):
-    model = kind(["one two", "two"])  # "two" has row 0 and speaks at 1, "one" row 1 and at 2
+def test_in_context_local_scores_are_means_over_places_and_global_ones_those_of_the_word_alone():
+    model = FakeModel(["one two", "two"])  # "two" has row 0 and speaks at 1, "one" row 1 and at 2
     frame = word_scores(model, ["one two", "two one two"])
     scores = {row["word"]: row for row in frame.iter_rows(named=True)}
 
@@ -92,13 +91,6 @@ def test_in_context_local_scores_are_means_over_places_and_global_ones_those_of_
     assert scores["one"]["global polarity"] == 1
     first, second = np.exp([2, 2]), np.exp([1, 4, 2])
     assert scores["one"]["weight"] == pytest.approx((first[0] / first.sum() + second[1] / second.sum()) / 2)
-
-
-def test_a_model_that_takes_many_texts_at_once_is_asked_once():
-    model = FakeBatchModel(["one two"])
-    word_scores(model, ["one", "two", "one two"])
-
-    assert model.asked == 1
 
 
 def test_no_texts_are_said_in_a_sentence(fitted):

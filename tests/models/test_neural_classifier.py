@@ -81,6 +81,15 @@ def test_company_in_a_batch_changes_nothing(fitted):
     np.testing.assert_allclose(together, alone, atol=1e-6)
 
 
+def test_many_texts_are_taken_apart_as_each_alone(fitted):
+    for text, found in zip(NEW, fitted.model_.attend_many(NEW), strict=True):
+        alone = fitted.model_.attend(text)
+
+        assert found.places == alone.places
+        np.testing.assert_allclose(found.weights, alone.weights, atol=1e-6)
+        np.testing.assert_allclose(found.scores, alone.scores, atol=1e-6)
+
+
 def test_a_text_without_known_words_scores_zero(fitted):
     np.testing.assert_array_equal(fitted.decision_function(["", "unheard", "?"]), 0)
 

@@ -14,7 +14,7 @@ from regard.errors import DataError
 from regard.explain.entries import Floats, entry_weights, inner_model, some_texts
 from regard.models.inputs import as_labels
 from regard.models.kinds import gamma_of, kind_names, kinds_of
-from regard.models.model import Attended, Model
+from regard.models.model import Model
 from regard.models.table import chunks
 from regard.tokens import Vocabulary
 
@@ -103,19 +103,13 @@ def _meet(model: Model, texts: list[str], n_threads: int | None) -> _Met:
             weight += np.bincount(rows.ids, entry_weights(rows, table.attention)[1], size)
         return _Met(times, weight, times * table.attention, times[:, None] * table.polarity)
     met = _Met(np.zeros(size), np.zeros(size), np.zeros(size), np.zeros((size, model.sides)))
-    for found in _attended(model, texts):
+    for found in model.attend_many(texts):
         places = np.fromiter((place.row for place in found.places), np.intp, len(found.places))
         np.add.at(met.occurrences, places, 1)
         np.add.at(met.weight, places, found.weights)
         np.add.at(met.attention, places, found.attention)
         np.add.at(met.polarity, places, found.polarity)
     return met
-
-
-def _attended(model: Model, texts: list[str]) -> Iterable[Attended]:
-    """Every text taken apart: in batches, if the model has a way to."""
-    many: Callable[[list[str]], Iterable[Attended]] | None = getattr(model, "attend_many", None)
-    return map(model.attend, texts) if many is None else many(texts)
 
 
 # -- kinds ---------------------------------------------------------------------------------------------------------

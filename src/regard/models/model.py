@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
@@ -106,6 +106,10 @@ class Model(Protocol):
 
     def attend(self, text: str, masked: frozenset[int] = frozenset()) -> Attended:
         """Take one text apart; what covers a masked word is silent."""
+        ...
+
+    def attend_many(self, texts: Sequence[str]) -> Iterator[Attended]:
+        """``attend`` for each of many texts, in their order."""
         ...
 
     def save(self, path: str | os.PathLike[str]) -> None:

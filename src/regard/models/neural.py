@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -16,14 +16,13 @@ from torch import Tensor
 from regard.models import store
 from regard.models.model import Attended, pack_classes, predicted, unpack_classes
 from regard.models.network import PADDING, AttentionNetwork, Shape
-from regard.models.table import TableModel
+from regard.models.table import TableModel, chunks
 from regard.models.vectors import Vectors
-from regard.tokens import Tokens, Vocabulary, tokenize
+from regard.tokens import Place, Token, Tokens, Vocabulary, tokenize
 
 # How many padded tokens go through the network at a time, when nothing is learned.
 _AT_ONCE = 1 << 15
-# And how many characters are cut into tokens at a time.
-_CHUNK = 1 << 23
+_TAKEN_APART = 1000  # texts at a time
 
 
 @dataclass(frozen=True)
@@ -94,15 +93,8 @@ class NeuralModel:
         """The score of each text on each side: (texts, sides)."""
         if self.exact:
             return self.word_table.scores(texts, n_threads)
-        found, start = np.zeros((len(texts), self.sides)), 0
-        while start < len(texts):
-            stop, size = start, 0
-            while stop < len(texts) and (size < _CHUNK or stop == start):
-                size += len(texts[stop])
-                stop += 1
-            found[start:stop] = self.token_scores(self.vocabulary.tokens(texts[start:stop], n_threads))
-            start = stop
-        return found
+        found = [self.token_scores(self.vocabulary.tokens(chunk, n_threads)) for chunk in chunks(texts)]
+        return np.concatenate(found) if found else np.empty((0, self.sides))
 
     def token_scores(self, tokens: Tokens) -> NDArray[np.float64]:
         """The score of each document on each side: (documents, sides)."""
@@ -115,16 +107,27 @@ class NeuralModel:
         """Take one text apart. A masked word gets no weight; its neighbours have read it all the same."""
         if self.exact:
             return self.word_table.attend(text, masked)
-        tokens = tokenize(text)
-        places = self.vocabulary.places(text, tokens)
-        rows = np.array([place.row for place in places], np.int32)
-        attention, polarity = np.empty(len(rows)), np.empty((len(rows), self.sides))
-        for _, _, scores, sides in self._read(Tokens(rows, np.array([0, len(rows)]))):
-            attention, polarity = scores[0], sides[0]
-        kept = [i for i, place in enumerate(places) if place.first not in masked]
-        attention, polarity = attention[kept], polarity[kept]
-        weights = _softmax(attention, np.ones(len(kept), bool)) if kept else attention
-        return Attended(tokens, [places[i] for i in kept], attention, weights, polarity, weights @ polarity)
+        found = next(self.attend_many([text]))
+        return found if not masked else _silenced(found, masked)
+
+    def attend_many(self, texts: Sequence[str]) -> Iterator[Attended]:
+        """``attend`` for each of many texts, in their order."""
+        if self.exact:
+            yield from map(self.word_table.attend, texts)
+            return
+        for start in range(0, len(texts), _TAKEN_APART):
+            tokens = [tokenize(text) for text in texts[start : start + _TAKEN_APART]]
+            places = [self.vocabulary.places(text, cut) for text, cut in zip(texts[start:], tokens, strict=False)]
+            lengths = np.array([len(each) for each in places])
+            ids = np.array([place.row for each in places for place in each], np.int32)
+            scores: list[NDArray[np.float64]] = [np.empty(0)] * len(tokens)
+            sides = [np.empty((0, self.sides))] * len(tokens)
+            for batch, _, attention, polarity in self._read(Tokens(ids, np.append(0, np.cumsum(lengths)))):
+                for i, document in enumerate(batch):
+                    scores[document] = attention[i, : lengths[document]]
+                    sides[document] = polarity[i, : lengths[document]]
+            for cut, each, attention, polarity in zip(tokens, places, scores, sides, strict=True):
+                yield _attended(cut, each, attention, polarity)
 
     def _read(self, tokens: Tokens) -> Any:
         """Batches of like length: which documents, their real places, attention (B, T) and polarity (B, T, sides)."""
@@ -220,6 +223,20 @@ def padded(tokens: Tokens, documents: NDArray[np.intp]) -> Tensor:
     ids = np.full(real.shape, PADDING, np.int64)
     ids[real] = tokens.ids[(starts[:, None] + place)[real]]
     return torch.from_numpy(ids)
+
+
+def _attended(
+    tokens: list[Token], places: list[Place], attention: NDArray[np.float64], polarity: NDArray[np.float64]
+) -> Attended:
+    weights = _softmax(attention, np.ones(len(attention), bool)) if len(attention) else attention
+    return Attended(tokens, places, attention, weights, polarity, weights @ polarity)
+
+
+def _silenced(found: Attended, masked: frozenset[int]) -> Attended:
+    """The same text, in which masked words do not speak."""
+    kept = [i for i, place in enumerate(found.places) if place.first not in masked]
+    attention, polarity = found.attention[kept].astype(np.float64), found.polarity[kept].astype(np.float64)
+    return _attended(found.tokens, [found.places[i] for i in kept], attention, polarity)
 
 
 def _runs(order: NDArray[np.intp], lengths: NDArray[np.int64]) -> list[NDArray[np.intp]]:

@@ -127,6 +127,10 @@ class TableModel:
         scores = self.bias + weights @ self.polarity[rows].astype(np.float64)
         return Attended(tokens, places, self.attention[rows], weights, self.polarity[rows], scores)
 
+    def attend_many(self, texts: Sequence[str]) -> Iterator[Attended]:
+        """``attend`` for each of many texts, in their order."""
+        return map(self.attend, texts)
+
     # -- keeping -------------------------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
