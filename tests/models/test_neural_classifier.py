@@ -219,7 +219,9 @@ class Killed(BaseException):
     pass
 
 
-@pytest.mark.parametrize("settings", [{}, {"encoder": "lstm", "optimizer": "adamw"}, {"validation_fraction": 0}])
+@pytest.mark.parametrize(
+    "settings", [{}, {"encoder": "lstm", "optimizer": "adamw"}, {"optimizer": "sgd", "validation_fraction": 0}]
+)
 @pytest.mark.parametrize("at", [1, 3, 6])
 def test_a_training_that_goes_on_ends_where_an_uninterrupted_one_ends(settings, at, tmp_path):
     def kill(epoch, model):

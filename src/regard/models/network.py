@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F  # noqa: N812 - the name that everyone uses
 
 from regard.models.vectors import Encoder, Vectors
 from regard.nn.pool import PoolAttention
@@ -73,14 +72,17 @@ class AttentionNetwork(nn.Module):
             Words, each text filled up with ``PADDING``; every text has one word at least.
         """
         _, attended = self.attend(ids)
-        return self.read(F.dropout(attended.context, self.shape.dropout, self.training))
+        return self.read(self._thinned(attended.context))
 
     def attend(self, ids: Tensor) -> tuple[Tensor, AttentionResult]:
         """``h`` (texts, T, hidden), and what attention makes of it."""
         keep = ids != PADDING
         e = self.embedding(ids.clamp_min(0))
-        h = self.encoder(F.dropout(e, self.shape.dropout, self.training), keep)
-        return h, self.attention(h, mask=keep)
+        h = self.encoder(self._thinned(e), keep)
+        return h, self.attention(h, mask=None if bool(keep.all()) else keep)
+
+    def _thinned(self, x: Tensor) -> Tensor:
+        return thinned(x, self.shape.dropout) if self.training and self.shape.dropout else x
 
     def read(self, h: Tensor) -> Tensor:
         """W' h: which side it takes."""
@@ -117,6 +119,19 @@ class AttentionNetwork(nn.Module):
             array(encoder.linear.weight) if isinstance(encoder, AffineEncoder) else None,
             array(key.weight) if key is not None else None,
         )
+
+
+def thinned(x: Tensor, share: float) -> Tensor:
+    """Dropout: zero about a share of the numbers, and enlarge the others so that the mean stays.
+
+    One random byte decides for each number, so the share is a multiple of 1/256. ``torch.nn.functional.dropout`` draws
+    four bytes for each, one after another, and takes five times as long on a CPU.
+    """
+    dropped = min(round(256 * share), 255)
+    size = x.numel()
+    drawn = torch.empty((size + 7) // 8, dtype=torch.int64, device=x.device).random_(-(2**63), None)
+    keep = drawn.view(torch.uint8)[:size].view(x.shape) >= dropped
+    return x * keep.to(x.dtype).mul_(256 / (256 - dropped))
 
 
 class NoEncoder(nn.Module):

@@ -24,7 +24,7 @@ from regard.tokens import Tokens, Vocabulary
 from regard.tokens.ready import say_if_compiling
 from regard.tokens.threads import thread_count
 
-_LEARNING_RATES = {"adagrad": 0.02, "adamw": 0.001}
+_LEARNING_RATES = {"adagrad": 0.02, "adamw": 0.001, "sgd": 0.015}
 _DIM = 100
 
 
@@ -63,9 +63,9 @@ class NeuralAttentionClassifier(TextClassifier):
         Word vectors to start from: GloVe's or fastText's text format, or safetensors (``regard.models.pretrained``).
     min_count : int, default 1
         How often a word must occur in the training texts to have an embedding.
-    optimizer : "adagrad" or "adamw", default "adagrad"
+    optimizer : "adagrad", "adamw" or "sgd", default "adagrad"
     learning_rate : float or "auto", default "auto"
-        0.02 for Adagrad, 0.001 for AdamW.
+        0.02 for Adagrad, 0.001 for AdamW, 0.015 for plain gradient descent.
     epochs : int, default 40
         At most.
     patience : int or None, default 8
@@ -128,7 +128,7 @@ class NeuralAttentionClassifier(TextClassifier):
         penalty: float = 0.0,
         vectors: str | os.PathLike[str] | None = None,
         min_count: int = 1,
-        optimizer: Literal["adagrad", "adamw"] = "adagrad",
+        optimizer: Literal["adagrad", "adamw", "sgd"] = "adagrad",
         learning_rate: float | Literal["auto"] = "auto",
         epochs: int = 40,
         patience: int | None = 8,
@@ -254,7 +254,7 @@ class NeuralAttentionClassifier(TextClassifier):
         """The settings, each in its range; the number of words is not known yet."""
         one_of(self.encoder, "encoder", (None, "affine", "lstm", "conv"))
         one_of(self._score, "score", ("dot", "additive"))
-        one_of(self.optimizer, "optimizer", ("adagrad", "adamw"))
+        one_of(self.optimizer, "optimizer", ("adagrad", "adamw", "sgd"))
         number(self.scale, "scale", above=0)
         number(self.dropout, "dropout", at_least=0, below=1)
         number(self.l2, "l2", at_least=0)
@@ -320,7 +320,7 @@ class NeuralAttentionClassifier(TextClassifier):
             hidden = self.hidden if self.hidden and self.encoder else dim
             shape = replace(shape, dim=dim, hidden=hidden)
         torch.manual_seed(recipe.seed)
-        network = AttentionNetwork(replace(shape, words=len(vocabulary)), sparse=self.optimizer == "adagrad")
+        network = AttentionNetwork(replace(shape, words=len(vocabulary)), sparse=self.optimizer != "adamw")
         if found is not None:
             with torch.no_grad():
                 network.embedding.weight[torch.from_numpy(found[0])] = torch.from_numpy(found[1])

@@ -51,7 +51,7 @@ class Recipe:
     ``class_weight`` has one positive number for each class; ``patience`` may be None, to go through all epochs.
     """
 
-    optimizer: Literal["adagrad", "adamw"]
+    optimizer: Literal["adagrad", "adamw", "sgd"]
     learning_rate: float
     l2: float
     penalty: float
@@ -250,6 +250,8 @@ def _optimizer(network: AttentionNetwork, recipe: Recipe) -> torch.optim.Optimiz
         groups.append({"params": shrunk, "weight_decay": recipe.l2})
     if recipe.optimizer == "adamw":
         return torch.optim.AdamW(groups, recipe.learning_rate)
+    if recipe.optimizer == "sgd":
+        return torch.optim.SGD(groups, recipe.learning_rate)
     return torch.optim.Adagrad(groups, recipe.learning_rate, lr_decay=_LR_DECAY)
 
 

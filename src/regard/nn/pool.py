@@ -84,11 +84,11 @@ class PoolAttention(nn.Module):
         """
         mask = source_mask(mask, key.shape[-2], key.device)
         rows = mask if mask is None else mask[..., None, :]
-        key, value = silence(rows, key), silence(rows, key if value is None else value)
+        key, value = silence(rows, key), None if value is None else silence(rows, value)
         result = compare_and_read(
             self.query[None].expand(*key.shape[:-2], 1, -1),
             key if self.key is None else torch.tanh(self.key(key)),
-            value,
+            key if value is None else value,
             score=self.score,
             weigh=self.weigh,
             mask=rows,

@@ -1,0 +1,162 @@
+"""The trainings behind "Understanding Attention for Text Classification": one cell, one training."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from regard.explain import directions, weights_by_kind
+from regard.explain.course import Course
+from regard.explain.findings import area_under_curve
+from regard.models import AttentionClassifier, NeuralAttentionClassifier
+from regard.models.estimator import TextClassifier
+from regard.models.table import TableModel
+from regard.reproduce.data import DataSet, load
+from regard.reproduce.sweep import Cell
+from regard.reproduce.synthetic import synthetic
+
+SCALES = (0.001, 1, 10, 20, 50, 100, 10_000)
+# The paper's models, as settings; how strong the penalty on squares is, the paper does not say: chosen on SST's dev part.
+NETWORKS: dict[str, dict[str, Any]] = {
+    "DP": {},
+    "DP-L": {"encoder": "lstm", "l2": 0.1},
+    "DP-A": {"encoder": "affine", "l2": 0.01},
+    "AD": {"score": "additive", "l2": 0.03},
+}
+CLOSED, TABLE = "DP, closed form", "table"
+MODELS = (*NETWORKS, CLOSED, TABLE)
+_SAMPLE = 250  # words of a kind that a figure shows
+_QUICK = 150  # texts of each class
+
+
+def cell(data: str, model: str, scale: float, seed: int, *, quick: bool = False, **more: Any) -> Cell:
+    """What one training is given; everything that its result depends on."""
+    longest = {"epochs": 15, "patience": 4} if data.startswith("imdb") else {"epochs": 40, "patience": 10}
+    how = {"epochs": 3, "patience": 3} if quick else longest
+    settings = {} if model == TABLE else {**NETWORKS.get(model, {}), **how}
+    return {"data": data, "model": model, "scale": scale, "seed": seed, "quick": quick, "settings": settings, **more}
+
+
+def train(cell: Cell) -> dict[str, Any]:
+    """Train on the train part, choose the epoch on the dev part, measure on the test part."""
+    data, fitted = _fitted(cell)
+    table: TableModel = fitted.model_.word_table
+    way = directions(fitted)
+    assert fitted.validation_ is not None, "a dev part was given"
+    return {
+        "dev": fitted.validation_["accuracy"],
+        "test": float(fitted.score(data.test.texts, data.test.labels)),
+        "epoch": fitted.n_iter_,
+        "V·W": way.dot.tolist(),
+        "|V|": way.attention_norm,
+        "|W|": way.output_norm.tolist(),
+        "kinds": _kinds(table),
+    }
+
+
+def words(cell: Cell) -> dict[str, Any]:
+    """The same training; a sample of the words of each kind, for figures, and the weights they get in test texts."""
+    data, fitted = _fitted(cell)
+    table: TableModel = fitted.model_.word_table
+    codes, names = table.kind_codes(), table.kind_names()
+    generator = np.random.default_rng(0)
+    vocabulary = table.vocabulary.names()
+    found = {}
+    for code in range(1, len(names)):
+        rows = np.flatnonzero(codes == code)
+        chosen = np.sort(generator.permutation(rows)[:_SAMPLE])
+        found[names[code]] = [
+            [vocabulary[row], float(table.attention[row]), *table.polarity[row].astype(float).tolist()]
+            for row in chosen
+        ]
+    shares = weights_by_kind(fitted, data.test.texts, 1)
+    return {
+        "test": float(fitted.score(data.test.texts, data.test.labels)),
+        "kinds": _kinds(table),
+        "words": found,
+        "weights": shares.summary.to_dicts(),
+        "loudest": shares.words.sort("weight", descending=True)
+        .group_by("kind", maintain_order=True)
+        .head(5)
+        .to_dicts(),
+    }
+
+
+def synthetic_course(cell: Cell) -> dict[str, Any]:
+    """Train DP on synthetic texts by plain gradient descent; what becomes of the groups' scores, and why."""
+    texts = synthetic(cell["positive"], cell["negative"], cell["swapped"], cell["seed"])
+    pairs = (
+        ("good0", "good1"),
+        ("bad0", "bad1"),
+        ("word0", "word1"),
+        ("good0", "bad0"),
+        ("good0", "word0"),
+        ("bad0", "word0"),
+    )
+    course = Course(texts.texts, texts.labels, groups=texts.groups, pairs=pairs, n_threads=1)
+    every = max(1, cell["epochs"] // 25)
+
+    def watch(epoch: int, model: Any) -> None:
+        if epoch % every == 0 or epoch == cell["epochs"]:
+            course(epoch, model)
+
+    fitted = NeuralAttentionClassifier(
+        optimizer="sgd",
+        batch_size=200,
+        epochs=cell["epochs"],
+        patience=None,
+        validation_fraction=0,
+        penalty=cell["penalty"],
+        random_state=cell["seed"],
+        n_threads=1,
+    ).fit(texts.texts, texts.labels, watch=watch)
+    return {
+        "accuracy": float(fitted.score(texts.texts, texts.labels)),
+        "loss": fitted.course_[-1]["loss"],
+        "groups": course.groups.to_dicts(),
+        "epochs": course.epochs.to_dicts(),
+    }
+
+
+@cache
+def _data(name: str, quick: bool) -> DataSet:
+    """Read once by a process."""
+    return load(name).smaller(_QUICK) if quick else load(name)
+
+
+def _fitted(cell: Cell) -> tuple[DataSet, TextClassifier]:
+    data = _data(cell["data"], cell["quick"])
+    common = {"scale": cell["scale"], "random_state": cell["seed"], "n_threads": 1}
+    model: TextClassifier
+    if cell["model"] == TABLE:
+        model = AttentionClassifier(**common)
+    elif cell["model"] == CLOSED:
+        model = AttentionClassifier(width=100, ngrams=1, min_count=1, epochs=cell["settings"]["epochs"], **common)
+    else:
+        model = NeuralAttentionClassifier(**cell["settings"], **common)
+    model.fit(data.train.texts, data.train.labels, validation=(data.dev.texts, data.dev.labels))
+    return data, model
+
+
+def _kinds(table: TableModel) -> dict[str, Any]:
+    """For each kind of word: how many, mean and spread of both scores, and how often one is louder than a neutral one."""
+    codes, names = table.kind_codes(), table.kind_names()
+    found = {}
+    neutral = table.attention[codes == 1]
+    for code in range(1, len(names)):
+        of = codes == code
+        if not of.any():
+            continue
+        attention, polarity = table.attention[of].astype(float), table.polarity[of].astype(float)
+        found[names[code]] = {
+            "words": int(of.sum()),
+            "attention": [float(attention.mean()), float(attention.std())],
+            "polarity": [polarity.mean(axis=0).tolist(), polarity.std(axis=0).tolist()],
+            **({"auc": area_under_curve(attention, neutral)} if code > 1 and len(neutral) else {}),
+        }
+    polar = table.attention[codes > 1]
+    if len(polar) and len(neutral):
+        found["polar"] = {"words": len(polar), "auc": area_under_curve(polar, neutral)}
+    return found
