@@ -117,7 +117,7 @@ class _Table:
     bias: NDArray[np.float64]
 
     def scores(self, rows: Rows, n_threads: int) -> NDArray[np.float64]:
-        return score(rows, loudness(self.attention), self.polarity, self.bias, n_threads)
+        return score(rows, self.attention, loudness(self.attention), self.polarity, self.bias, n_threads)
 
 
 def fit_table(

@@ -73,7 +73,7 @@ class _HeldOut:
 
     def scores(self, space: _Space, n_threads: int) -> NDArray[np.float64]:
         attention, polarity = space.read(self.which)
-        return score(self.rows, loudness(attention), polarity, np.zeros(polarity.shape[1]), n_threads)
+        return score(self.rows, attention, loudness(attention), polarity, np.zeros(polarity.shape[1]), n_threads)
 
 
 def fit_vectors(
