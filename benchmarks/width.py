@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 import numpy as np
+
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # on a busy machine threads that spin keep each other waiting
 import torch
 from torch import nn
 
@@ -12,7 +15,7 @@ from common import THREADS, newsgroups_1, seconds, sst, versions, write
 from regard import AttentionClassifier
 from regard.tokens import Vocabulary
 
-WIDTH, SCALE, BATCH, EPOCHS, SEEDS = 100, 10.0, 100, 40, 3
+WIDTH, SCALE, BATCH, EPOCHS, SEEDS = 100, 10.0, 100, 40, 2
 
 
 class Plain(nn.Module):
@@ -72,21 +75,20 @@ class Torch:
 
 
 def measure_torch(data, sparse):
-    """Seconds of training alone; test accuracy of the epoch that is best on dev, and of the last."""
+    """Seconds of the fastest epoch's training; test accuracy of the epoch that is best on dev, and of the last."""
     vocabulary, _ = Vocabulary.learn(data[0][0], ngrams=1, min_count=1)
     rival = Torch(vocabulary, sparse)
     parts = [(rival.read(texts), torch.tensor(np.unique(labels, return_inverse=True)[1])) for texts, labels in data]
     times, best, last = [], [], []
     for seed in range(SEEDS):
         rival.start(seed)
-        course, time = [], 0.0
+        course = []
         for _ in range(EPOCHS):
-            time += seconds(lambda: rival.epoch(parts[0][0], parts[0][1].float()))[0]
+            times.append(seconds(lambda: rival.epoch(parts[0][0], parts[0][1].float()))[0])
             course.append((rival.accuracy(*parts[1]), rival.accuracy(*parts[2])))
-        times.append(time)
         best.append(max(course, key=lambda pair: pair[0])[1])
         last.append(course[-1][1])
-    return np.median(times), np.mean(best), np.mean(last)
+    return min(times), np.mean(best), np.mean(last)
 
 
 def measure_ours(data, epochs):
@@ -100,22 +102,24 @@ def measure_ours(data, epochs):
         times.append(seconds(lambda model=model: model.fit(texts, labels, validation=dev))[0])
         right.append(model.score(new, truth))
         gone.append(len(model.validation_["course"]) if epochs == "auto" else epochs)
-    return np.median(times), np.mean(right), np.mean(gone)
+    return min(times), np.mean(right), np.mean(gone)
 
 
 def main():
     torch.set_num_threads(THREADS)
     lines = [
-        f"The paper's model: embeddings of {WIDTH} numbers, words alone, λ = {SCALE:g}, batches of {BATCH} texts, Adagrad",
-        f"(0.02, decay 0.001), {THREADS} threads, {SEEDS} seeds: median of the seconds, mean of the accuracy.",
+        f"The paper's model: embeddings of {WIDTH} numbers, words alone, λ = {SCALE:g}, batches of {BATCH} texts,",
+        f"Adagrad (0.02, decay 0.001), {THREADS} threads, {SEEDS} seeds: the fastest time, the mean accuracy.",
         "",
         "PyTorch: padded batches, elementwise dropout of a half on token vectors and on h, dense gradients, as the",
-        "published code has it; and the same with sparse gradients. Its seconds are those of the training steps alone:",
-        "cutting and numbering words and measuring on the dev part are not counted. regard's seconds go from raw texts",
-        "to the fitted model, and all of it counts.",
+        "published code has it; and the same with sparse gradients. Its seconds are "
+        f"{EPOCHS} times those of the training",
+        "steps of its fastest epoch: cutting and numbering words and measuring on the dev part "
+        "are not counted. regard's",
+        "seconds go from raw texts to the fitted model, and all of it counts.",
         "",
         "`best`: test accuracy of the epoch that is best on the dev part; `last`: of the last epoch. `auto` stops when",
-        "ten epochs in a row were no better.",
+        "ten epochs in a row were no better, and measures on the dev part after each.",
         "",
         "| data | | epochs | seconds | times slower than regard | test, best | test, last |",
         "|---|---|---|---|---|---|---|",
@@ -125,7 +129,8 @@ def main():
         time, last, _ = measure_ours(data, EPOCHS)
         quick, best, gone = measure_ours(data, "auto")
         for rival, sparse in (("PyTorch, dense gradients", False), ("PyTorch, sparse gradients", True)):
-            slow, its_best, its_last = measure_torch(data, sparse)
+            epoch, its_best, its_last = measure_torch(data, sparse)
+            slow = EPOCHS * epoch
             lines.append(
                 f"| {name} | {rival} | {EPOCHS} | {slow:.2f} | {slow / time:.0f} | {its_best:.3f} | {its_last:.3f} |"
             )
