@@ -130,6 +130,16 @@ def test_with_a_share_held_out_all_texts_are_learned_for_as_many_epochs(corpus, 
     np.testing.assert_array_equal(other.model_.vectors.embedding, fitted.model_.vectors.embedding)
 
 
+def test_without_texts_to_choose_by_all_epochs_are_made(corpus):
+    texts, labels = corpus.texts[:100], corpus.labels[:100]
+    nothing = AttentionClassifier(width=4).fit(texts, labels, validation=([], []))
+    none = AttentionClassifier(width=4, validation_fraction=0).fit(texts, labels)
+
+    assert nothing.n_iter_ == none.n_iter_ == 40
+    assert nothing.validation_ is none.validation_ is None
+    np.testing.assert_array_equal(nothing.model_.attention, none.model_.attention)
+
+
 @pytest.mark.parametrize("classes", [3, 40])
 def test_classes_with_one_example_have_their_side(classes):
     texts, labels = topics(classes)

@@ -111,7 +111,7 @@ def fit_vectors(
     most = _EPOCHS if settings.epochs == "auto" else settings.epochs
     training, held_out = texts, None
     if validation is not None:
-        held_out = _HeldOut.of(*validation)
+        held_out = _HeldOut.of(*validation) if len(validation[1]) else None
     elif settings.validation_fraction > 0:
         held = stratified_mask(codes, settings.validation_fraction, settings.seed)
         if held.any():
