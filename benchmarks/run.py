@@ -6,9 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+NAMES = ("speed", "startup", "memory", "accuracy", "ablation", "attention", "report_page", "width", "reading")
 failed = [
     name
-    for name in ("speed", "startup", "memory", "accuracy", "ablation", "attention", "report_page")
+    for name in NAMES
     if subprocess.run([sys.executable, str(Path(__file__).with_name(f"{name}.py"))], check=False).returncode
 ]
 sys.exit(f"These benchmarks failed: {', '.join(failed)}; what they said is above." if failed else 0)

@@ -78,14 +78,14 @@ def test_the_whole_backward_agrees_with_autograd(batch):
         np.testing.assert_allclose(d_values, v.grad.numpy(), atol=1e-12)
 
 
-@given(ragged(), st.integers(1, 3))
-def test_the_scoring_kernel_agrees_with_the_formula(batch, n_threads):
+@given(ragged(), st.integers(1, 3), st.sampled_from([1.0, 1e5]))
+def test_the_scoring_kernel_agrees_with_the_formula(batch, n_threads, apart):
     scores, counts, values, starts = batch
-    table, sides = scores.astype(np.float32), values.astype(np.float32)
+    table, sides = (apart * scores).astype(np.float32), values.astype(np.float32)
     bias = np.arange(values.shape[1], dtype=float)
     rows = Rows(np.arange(len(scores), dtype=np.int32), counts.astype(np.float32), starts)
 
-    found = score(rows, loudness(table), sides, bias, n_threads)
+    found = score(rows, table, loudness(table), sides, bias, n_threads)
 
     expected = bias + average(softmax(table.astype(float), starts, counts), sides.astype(float), starts)
     np.testing.assert_allclose(found, expected, atol=1e-12)

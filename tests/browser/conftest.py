@@ -84,6 +84,17 @@ def demo_report(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
+def loud_report(tmp_path_factory):
+    """A classifier with vectors and its page; at such a scale some words are louder than others by thousands."""
+    corpus = demo()
+    train, test = corpus.part("train"), corpus.part("test")
+    clf = AttentionClassifier(width=5, scale=0.001, epochs=5).fit(train.texts, train.labels)
+    path = tmp_path_factory.mktemp("loud") / "loud.html"
+    report(clf, test.texts, test.labels, name="loud").save(path)
+    return clf, path
+
+
+@pytest.fixture(scope="session")
 def hostile_report(tmp_path_factory):
     """Three classes with hostile labels, texts and words, and phrases of three words."""
     draw = random.Random(1)

@@ -83,6 +83,13 @@ def test_the_page_knows_phrases_of_three_words_and_many_classes(open_page, hosti
     assert_the_same(clf, open_page(path).page, [*real_texts[:100], *hostile_texts(300, seed=1)])
 
 
+def test_the_page_of_a_model_with_vectors_predicts_as_python_does(open_page, loud_report, real_texts):
+    clf, path = loud_report
+    assert abs(clf.model_.attention).max() > 800
+
+    assert_the_same(clf, open_page(path).page, [*real_texts[:100], *hostile_texts(100, seed=2)])
+
+
 def test_the_page_sees_every_character_as_python_does(open_page, demo_report):
     texts = everything_in_pieces()
 

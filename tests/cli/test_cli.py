@@ -68,6 +68,16 @@ def test_training_gives_json_for_programs(reviews):
     assert not run.stderr
 
 
+def test_training_learns_vectors_where_a_width_is_given(reviews):
+    folder, _ = reviews
+    run = regard("train", "reviews.csv", "--width", "8", "--out", "wide.regard", "--no-report", cwd=folder)
+
+    assert run.returncode == 0, run.stderr
+    assert load_model(folder / "wide.regard").vectors.embedding.shape[1] == 8
+    assert "width 8" in regard("info", "wide.regard", cwd=folder).stdout
+    assert "width" in regard("train", "reviews.csv", "--width", "1", cwd=folder).stderr
+
+
 def test_the_same_seed_gives_the_same_file_for_any_number_of_threads(reviews):
     folder, _ = reviews
     for threads in (1, 3):

@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 
 from regard.tokens.kernels import mix
 
+# With less mass than this, a document's weights have lost digits.
+_QUIET = 1e-280
+
 
 @njit(cache=True, nogil=True)
 def score_rows(
@@ -21,6 +24,7 @@ def score_rows(
     starts: NDArray[np.int64],
     first: int,
     stop: int,
+    attention: NDArray[np.float32],
     loudness: NDArray[np.float64],
     polarity: NDArray[np.float32],
     bias: NDArray[np.float64],
@@ -34,8 +38,9 @@ def score_rows(
     ----------
     ids, counts, starts
         Ragged rows: a CSR matrix.
-    loudness : (rows,)
-        exp(attention), up to a common factor.
+    attention, loudness : (rows,)
+        How loudly each row speaks, and exp(attention) up to a common factor. Where that leaves nothing of a document,
+        because other rows are louder by hundreds, the loudest row of the document is the measure.
     polarity : (rows, sides)
         What each row says.
     bias : (sides,)
@@ -54,6 +59,19 @@ def score_rows(
             mass += weight
             for side in range(sides):
                 out[doc, side] += weight * polarity[row, side]
+        if mass < _QUIET and starts[doc] < starts[doc + 1]:
+            top = -math.inf
+            for j in range(starts[doc], starts[doc + 1]):
+                top = max(top, np.float64(attention[ids[j]]))
+            mass = 0.0
+            for side in range(sides):
+                out[doc, side] = 0.0
+            for j in range(starts[doc], starts[doc + 1]):
+                row = ids[j]
+                weight = counts[j] * math.exp(attention[row] - top)
+                mass += weight
+                for side in range(sides):
+                    out[doc, side] += weight * polarity[row, side]
         for side in range(sides):
             out[doc, side] = bias[side] + (out[doc, side] / mass if mass > 0 else 0.0)
 

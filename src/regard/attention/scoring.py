@@ -12,6 +12,7 @@ from regard.tokens.vocabulary import Rows
 
 def score(
     rows: Rows,
+    attention: NDArray[np.float32],
     loudness: NDArray[np.float64],
     polarity: NDArray[np.float32],
     bias: NDArray[np.float64],
@@ -24,7 +25,7 @@ def score(
     out = np.empty((len(rows.starts) - 1, len(bias)))
 
     def run(shard: tuple[int, int]) -> None:
-        kernels.score_rows(rows.ids, rows.counts, rows.starts, *shard, loudness, polarity, bias, out)
+        kernels.score_rows(rows.ids, rows.counts, rows.starts, *shard, attention, loudness, polarity, bias, out)
 
     in_threads(run, even_shards(rows.starts, thread_count(n_threads)), n_threads)
     return out

@@ -23,6 +23,7 @@ def train(
     test: Annotated[str | None, typer.Option(help="A second table to test on.")] = None,
     ngrams: Annotated[int, typer.Option(help="The longest phrase, in words.", min=1)] = 2,
     min_count: Annotated[str, typer.Option(help="How often a word or phrase must occur, or auto.")] = "auto",
+    width: Annotated[int, typer.Option(help="Numbers a word: 2, or more for the paper's own vectors.", min=2)] = 2,
     scale: Annotated[float, typer.Option(help="The scale lambda of the attention scores.")] = 10.0,
     epochs: Annotated[str, typer.Option(help="Passes over the texts, or auto.")] = "auto",
     validation: Annotated[
@@ -65,6 +66,7 @@ def train(
     settings = {
         "ngrams": ngrams,
         "min_count": min_count if min_count == "auto" else int(min_count),
+        "width": width,
         "scale": scale,
         "epochs": epochs if epochs == "auto" else int(epochs),
         "validation_fraction": validation,

@@ -15,6 +15,7 @@ from regard.models.progress import progress_bar
 from regard.models.settings import checked, whole
 from regard.models.table import TableModel
 from regard.models.training import fit_table
+from regard.models.width import fit_vectors
 from regard.tokens import Vocabulary
 from regard.tokens.ready import say_if_compiling
 
@@ -34,13 +35,19 @@ class AttentionClassifier(TextClassifier):
     min_count : int or "auto", default "auto"
         How often a word or phrase must occur in the training texts to have a row; "auto" keeps all up to four million
         tokens (fewer, with dozens of classes) and asks for more as the texts grow, so that the table stays of a size.
+    width : int, default 2
+        How many numbers ``e`` a word or phrase has. Two are attention and polarity themselves. More make the paper's
+        own model, learned as the paper learns it: attention is e·V / scale and polarity e·W, and the directions V and
+        W are learned too. What comes of it is a table all the same, which keeps its vectors (``model_.vectors``). The
+        paper has width=100, ngrams=1, min_count=1.
     scale : float, default 10.0
-        The λ of the paper: attention is loudness / scale. Steps are in proportion, so training takes the same path
-        for every scale; it is the unit in which ``loudness_`` is written.
+        The λ of the paper: attention is loudness / scale. With two numbers steps are in proportion, so training takes
+        the same path for every scale; it is the unit in which ``loudness_`` is written. With more it matters.
     epochs : int or "auto", default "auto"
-        Passes over the texts; "auto" takes as many, up to five, as serve held-out texts best.
+        Passes over the texts; "auto" takes as many, up to five (40 with a larger width), as serve held-out texts best.
     dropout : float or "auto", default "auto"
         The share of a text's rows that is left out in each step; "auto" leaves out more of longer texts, up to a half.
+        With a larger width the same share of the dimensions is left out too, and "auto" is a half.
     learning_rate : float, default 1.0
         Multiplies every step.
     validation_fraction : float, default 0.1
@@ -83,6 +90,7 @@ class AttentionClassifier(TextClassifier):
         *,
         ngrams: int = 2,
         min_count: int | Literal["auto"] = "auto",
+        width: int = 2,
         scale: float = 10.0,
         epochs: int | Literal["auto"] = "auto",
         dropout: float | Literal["auto"] = "auto",
@@ -95,6 +103,7 @@ class AttentionClassifier(TextClassifier):
     ) -> None:
         self.ngrams = ngrams
         self.min_count = min_count
+        self.width = width
         self.scale = scale
         self.epochs = epochs
         self.dropout = dropout
@@ -124,6 +133,7 @@ class AttentionClassifier(TextClassifier):
         automatic = isinstance(self.min_count, str) and self.min_count == "auto"
         if not automatic:
             whole(self.min_count, "min_count", at_least=1, instead=" or 'auto'")
+        whole(self.width, "width", at_least=2)
         settings = checked(self, classes, codes)
         say_if_compiling(self.verbose)
         with progress_bar(self.verbose) as report:
@@ -143,7 +153,11 @@ class AttentionClassifier(TextClassifier):
             if validation is not None:
                 new, new_codes = self._validation_data(validation, classes)
                 held_out = vocabulary.rows(vocabulary.tokens(new, settings.n_threads), settings.n_threads), new_codes
-            fitted = fit_table(rows, len(vocabulary), codes, len(classes), settings, report, held_out)
+            known = rows, len(vocabulary), codes, len(classes)
+            if self.width == 2:
+                fitted = fit_table(*known, settings, report, held_out)
+            else:
+                fitted = fit_vectors(*known, self.width, settings, report, held_out)
         self.classes_ = classes
         self.n_iter_ = fitted.epochs
         self.validation_ = fitted.validation
@@ -155,6 +169,7 @@ class AttentionClassifier(TextClassifier):
             classes,
             fitted.counts,
             self._about(len(texts)),
+            fitted.space,
         )
         return self
 

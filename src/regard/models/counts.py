@@ -109,7 +109,9 @@ class TableClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float32, reset=False)
         rows, features = self._features(X)
         polarity = self.polarity_.reshape(features, -1)
-        scores = score(rows, loudness(self.attention_), polarity, np.atleast_1d(self.bias_), self.n_threads)
+        scores = score(
+            rows, self.attention_, loudness(self.attention_), polarity, np.atleast_1d(self.bias_), self.n_threads
+        )
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:

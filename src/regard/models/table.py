@@ -106,7 +106,7 @@ class TableModel:
         from regard.attention.scoring import score
 
         rows = self.vocabulary.rows(self.vocabulary.tokens(texts, n_threads), n_threads)
-        return score(rows, self.loudness, self.polarity, self.bias, n_threads)
+        return score(rows, self.attention, self.loudness, self.polarity, self.bias, n_threads)
 
     @cached_property
     def loudness(self) -> NDArray[np.float64]:
@@ -122,7 +122,7 @@ class TableModel:
         tokens = tokenize(text)
         places = [p for p in self.vocabulary.places(text, tokens) if masked.isdisjoint(range(p.first, p.last))]
         rows = np.array([place.row for place in places], np.intp)
-        weights = self.loudness[rows]
+        weights = loudness(self.attention[rows])
         weights = weights / weights.sum() if len(rows) else weights
         scores = self.bias + weights @ self.polarity[rows].astype(np.float64)
         return Attended(tokens, places, self.attention[rows], weights, self.polarity[rows], scores)

@@ -20,6 +20,7 @@ from regard.models.measure import measure
 from regard.models.progress import Report
 from regard.models.settings import Settings
 from regard.models.table import loudness, probabilities
+from regard.models.vectors import Vectors
 from regard.tokens import Rows
 from regard.tokens.threads import even_shards, in_threads
 
@@ -78,6 +79,8 @@ class Fitted:
         How many passes were made.
     validation : dict or None
         What was measured on held-out texts, by a table that had not seen them.
+    space : Vectors or None
+        What attention and polarity were read off, if anything.
     """
 
     attention: NDArray[np.float32]
@@ -86,10 +89,11 @@ class Fitted:
     counts: NDArray[np.integer[Any]]
     epochs: int
     validation: dict[str, Any] | None
+    space: Vectors | None = None
 
 
 @dataclass(frozen=True)
-class _Texts:
+class Texts:
     """Training texts: their rows, their classes, and the size of the table."""
 
     rows: Rows
@@ -97,7 +101,7 @@ class _Texts:
     size: int
     classes: int
 
-    def part(self, texts: NDArray[np.intp]) -> _Texts:
+    def part(self, texts: NDArray[np.intp]) -> Texts:
         """Some of the texts."""
         everything = np.arange(self.size, dtype=np.int32)
         rows = Rows(*kernels.keep_rows(*self.rows, texts, everything))
@@ -113,7 +117,7 @@ class _Table:
     bias: NDArray[np.float64]
 
     def scores(self, rows: Rows, n_threads: int) -> NDArray[np.float64]:
-        return score(rows, loudness(self.attention), self.polarity, self.bias, n_threads)
+        return score(rows, self.attention, loudness(self.attention), self.polarity, self.bias, n_threads)
 
 
 def fit_table(
@@ -143,7 +147,7 @@ def fit_table(
     validation
         Rows and classes of held-out texts.
     """
-    texts = _Texts(rows, codes, size, classes)
+    texts = Texts(rows, codes, size, classes)
     most = _EPOCHS if settings.epochs == "auto" else settings.epochs
     epochs = most
     measured, table = None, None
@@ -174,12 +178,11 @@ def fit_table(
     if table is None or training is not texts:
         table, occurrences = _learn(texts, epochs, settings, report)
     else:
-        occurrences = _counts(texts, settings.n_threads)[1]
+        occurrences = count_by_class(texts, settings.n_threads)[1]
     polarity = np.clip(sharpness * table.polarity, -_FARTHEST, _FARTHEST).astype(np.float32)
     if polarity.shape[1] > 1:
         polarity -= polarity.mean(axis=1, keepdims=True)  # what speaks for all classes alike decides nothing
-    counts = occurrences.astype(np.min_scalar_type(int(occurrences.max(initial=0))))
-    return Fitted(table.attention, polarity, sharpness * table.bias, counts, epochs, measured)
+    return Fitted(table.attention, polarity, sharpness * table.bias, smallest(occurrences), epochs, measured)
 
 
 def _sharpest(scores: NDArray[np.float64], codes: NDArray[np.intp]) -> tuple[float, float]:
@@ -191,10 +194,10 @@ def _sharpest(scores: NDArray[np.float64], codes: NDArray[np.intp]) -> tuple[flo
 
 
 def _learn(
-    texts: _Texts, epochs: int, settings: Settings, report: Report, watch: Callable[[_Table], None] | None = None
+    texts: Texts, epochs: int, settings: Settings, report: Report, watch: Callable[[_Table], None] | None = None
 ) -> tuple[_Table, NDArray[np.int64]]:
     """Start from the counts, then move the rows that occur often enough; ``watch`` sees the table after each epoch."""
-    texts_with, occurrences = _counts(texts, settings.n_threads)
+    texts_with, occurrences = count_by_class(texts, settings.n_threads)
     longer = math.sqrt(max(len(texts.rows.ids) / len(texts.codes), 1.0) / 100)
     table = _start(texts_with, texts.codes, longer)
     total = texts_with.sum(axis=1)
@@ -210,7 +213,7 @@ def _learn(
     return table, occurrences
 
 
-def _counts(texts: _Texts, n_threads: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+def count_by_class(texts: Texts, n_threads: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """In how many texts of each class a row occurs, and how often: (rows, classes) each."""
     rows, shape = texts.rows, (texts.size, texts.classes)
 
@@ -224,6 +227,11 @@ def _counts(texts: _Texts, n_threads: int) -> tuple[NDArray[np.int32], NDArray[n
         texts_with += more_texts
         occurrences += more_occurrences
     return texts_with, occurrences
+
+
+def smallest(counts: NDArray[np.int64]) -> NDArray[np.integer[Any]]:
+    """The same counts in the smallest type that holds them."""
+    return counts.astype(np.min_scalar_type(int(counts.max(initial=0))))
 
 
 def _start(texts_with: NDArray[np.int32], codes: NDArray[np.intp], longer: float) -> _Table:
@@ -295,7 +303,7 @@ def _frequencies(codes: NDArray[np.intp], classes: int) -> NDArray[np.float64]:
 
 
 def _passes(
-    texts: _Texts, moved: NDArray[np.intp], start: _Table, longer: float, epochs: int, settings: Settings
+    texts: Texts, moved: NDArray[np.intp], start: _Table, longer: float, epochs: int, settings: Settings
 ) -> Iterator[_Moved]:
     """Go over the texts; yields the moving rows as (loudness, polarity...) and the bias after each epoch."""
     place = np.full(texts.size, -1, np.int32)

@@ -18,7 +18,7 @@ from regard.reproduce.sweep import Cell
 from regard.reproduce.synthetic import synthetic
 
 SCALES = (0.001, 1, 10, 20, 50, 100, 10_000)
-# The paper's models, as settings; how strong the penalty on squares is, the paper does not say: chosen on SST's dev part.
+# The paper's models, as settings. It does not say how strong the penalty on squares is: chosen on SST's dev part.
 NETWORKS: dict[str, dict[str, Any]] = {
     "DP": {},
     "DP-L": {"encoder": "lstm", "l2": 0.1},
@@ -27,6 +27,15 @@ NETWORKS: dict[str, dict[str, Any]] = {
 }
 CLOSED, TABLE = "DP, closed form", "table"
 MODELS = (*NETWORKS, CLOSED, TABLE)
+# Words of synthetic texts whose embeddings' dot products are followed.
+PAIRS = (
+    ("good0", "good1"),
+    ("bad0", "bad1"),
+    ("word0", "word1"),
+    ("good0", "bad0"),
+    ("good0", "word0"),
+    ("bad0", "word0"),
+)
 _SAMPLE = 250  # words of a kind that a figure shows
 _QUICK = 150  # texts of each class
 
@@ -77,7 +86,6 @@ def words(cell: Cell) -> dict[str, Any]:
         "kinds": _kinds(table),
         "words": found,
         "weights": shares.summary.to_dicts(),
-        "loudest": shares.words.sort("weight", descending=True)
         .group_by("kind", maintain_order=True)
         .head(5)
         .to_dicts(),
@@ -141,7 +149,7 @@ def _fitted(cell: Cell) -> tuple[DataSet, TextClassifier]:
 
 
 def _kinds(table: TableModel) -> dict[str, Any]:
-    """For each kind of word: how many, mean and spread of both scores, and how often one is louder than a neutral one."""
+    """For each kind of word: how many, mean and spread of both scores, how often one is louder than a neutral one."""
     codes, names = table.kind_codes(), table.kind_names()
     found = {}
     neutral = table.attention[codes == 1]

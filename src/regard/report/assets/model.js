@@ -150,11 +150,8 @@ function weigh(scores, sharpness) {
   if (!scores.length) return [];
   const top = scores.reduce((a, b) => Math.max(a, b));
   let weights;
-  if (sharpness <= 0) {
-    weights = scores.map((score) => Math.exp(score));
-    // As in Python nothing is shifted, unless a very small λ would leave nothing at all.
-    if (!(weights.reduce((a, b) => a + b) > 1e-290)) weights = scores.map((score) => Math.exp(score - top));
-  } else if (sharpness >= 1) weights = scores.map((score) => Number(score === top));
+  if (sharpness <= 0) weights = scores.map((score) => Math.exp(score - top));
+  else if (sharpness >= 1) weights = scores.map((score) => Number(score === top));
   else weights = entmax(scores.map((score) => score - top), sharpness / (1 - sharpness));
   const sum = weights.reduce((a, b) => a + b);
   return weights.map((weight) => weight / sum);
