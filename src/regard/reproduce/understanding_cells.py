@@ -86,9 +86,6 @@ def words(cell: Cell) -> dict[str, Any]:
         "kinds": _kinds(table),
         "words": found,
         "weights": shares.summary.to_dicts(),
-        .group_by("kind", maintain_order=True)
-        .head(5)
-        .to_dicts(),
     }
 
 
