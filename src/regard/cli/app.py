@@ -17,6 +17,7 @@ from regard.cli.info import info
 from regard.cli.mechanisms import mechanisms
 from regard.cli.predict import predict
 from regard.cli.report import report
+from regard.cli.reproduce import reproduce
 from regard.cli.train import train
 from regard.cli.words import words
 from regard.errors import RegardError
@@ -82,7 +83,7 @@ def _discard_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-for _command in (demo, train, predict, explain, words, report, info, mechanisms):
+for _command in (demo, train, predict, explain, words, report, info, mechanisms, reproduce):
     app.command()(_guarded(_command))
 
 

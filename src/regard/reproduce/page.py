@@ -18,8 +18,9 @@ from regard.errors import MissingExtraError
 from regard.reproduce.data import DataSet
 
 if TYPE_CHECKING:
-    import altair as alt
     from jinja2 import Environment
+
+    from regard.reproduce.charts import Drawing
 
 
 @dataclass(frozen=True)
@@ -122,7 +123,7 @@ class Page:
         return path
 
 
-def drawn(name: str, caption: str, chart: alt.Chart | alt.LayerChart | alt.HConcatChart | alt.VConcatChart) -> Picture:
+def drawn(name: str, caption: str, chart: Drawing) -> Picture:
     """An Altair chart as a picture."""
     try:
         import vl_convert
