@@ -120,8 +120,10 @@ class FastText:
 
         self.classes_ = np.unique(labels)
         codes = np.searchsorted(self.classes_, labels)
+        # fastText reads its file in order, so data sorted by label would be unlearned class by class.
+        order = np.random.default_rng(0).permutation(len(texts)).tolist()
         with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
-            file.writelines(f"__label__{k} {self.line(t)}\n" for k, t in zip(codes, texts, strict=True))
+            file.writelines(f"__label__{codes[i]} {self.line(texts[i])}\n" for i in order)
             file.flush()
             self.model = fasttext.train_supervised(file.name, **self.settings)
         return self

@@ -18,7 +18,7 @@ from regard.reproduce.sweep import Cell
 from regard.reproduce.synthetic import synthetic
 
 SCALES = (0.001, 1, 10, 20, 50, 100, 10_000)
-# The paper's models, as settings. How strong the penalty on squares is, it does not say: chosen on dev parts (SST, 20News I).
+# The paper's models, as settings. How strong the penalty on squares is, it does not say: chosen on dev parts.
 NETWORKS: dict[str, dict[str, Any]] = {
     "DP": {},
     "DP-L": {"encoder": "lstm", "l2": 0.03},
