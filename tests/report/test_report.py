@@ -21,8 +21,9 @@ from regard.errors import DataError, SettingError
 from regard.explain import reading
 from regard.models import AttentionClassifier, load_model
 from regard.models.vectors import Vectors
-from regard.report import Assessment, assess, report
+from regard.report import Assessment, Epoch, assess, report
 from regard.report.alphabet import alphabet
+from regard.report.page import SECTIONS
 from regard.tokens import rule, tokenize
 from tests.strategies import any_text
 
@@ -55,7 +56,7 @@ def test_the_overview_says_what_the_classifier_says(fitted, made):
 def test_a_model_alone_shows_what_it_knows_and_no_more(fitted):
     form = report(fitted[0]).to_dict()
 
-    assert set(form) == {"overview", "map", "words", "reading"}
+    assert set(form) == {"overview", "map", "words", "reading", "exact"}
     assert form["overview"]["mistakes"] == ()
 
 
@@ -144,7 +145,30 @@ def test_the_course_of_the_training_is_shown_where_it_was_kept(fitted):
     about = {"validation": {"course": [0.5, 0.3, 0.4]}, "epochs": 2}
     page = report(replace(fitted[0].model_, about=about)).to_html()
 
-    assert "1: 0.5000; 2: 0.3000; 3: 0.4000;" in page
+    assert "epoch 1: 0.5000, epoch 2: 0.3000, epoch 3: 0.4000" in page
+    assert "accuracy by epoch" not in page
+
+
+def test_what_a_network_saw_at_every_epoch_is_shown(fitted):
+    course = [{"loss": 0.9, "log_loss": 0.7, "accuracy": 0.6}, {"loss": 0.5, "log_loss": 0.6, "accuracy": 0.75}]
+    made = report(replace(fitted[0].model_, about={"course": course, "epochs": 1}))
+
+    assert made.overview.course == (Epoch(0.9, 0.7, 0.6), Epoch(0.5, 0.6, 0.75))
+    page = made.to_html()
+    assert "on held-out texts: epoch 1: 0.7000, epoch 2: 0.6000; on training texts: epoch 1: 0.9000" in page
+    assert "epoch 1: 60.0%, epoch 2: 75.0%" in page
+    assert ">kept<" in page
+
+
+def test_a_section_is_one_entry_with_a_field_and_a_template(made):
+    names = [section.name for section in SECTIONS]
+
+    assert len(set(names)) == len(names)
+    for section in SECTIONS:
+        assert hasattr(made, section.data)
+        assert f'<section id="{section.name}"' in made.to_html()
+    # What the JSON form has is on the page.
+    assert set(made.to_dict()) == {section.data for section in SECTIONS}
 
 
 def test_an_assessment_survives_the_model_file(fitted, tmp_path):
@@ -193,6 +217,41 @@ def test_a_class_may_be_called_like_a_kind():
     model = AttentionClassifier(validation_fraction=0).fit(texts, ["neutral", "none", "grey"] * 10).model_
 
     assert model.kind_codes()[model.vocabulary.row("fine")] == 2 + 1
+
+
+# -- models that read words in their surroundings ------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def reader():
+    pytest.importorskip("torch", reason="torch is not installed: pip install 'regard[torch]'")
+    from regard.models import NeuralAttentionClassifier
+
+    corpus = demo(300)
+    settings = {"encoder": "conv", "dim": 8, "epochs": 2, "validation_fraction": 0.2, "random_state": 0}
+    return NeuralAttentionClassifier(**settings).fit(corpus.texts, corpus.labels), corpus
+
+
+def test_documents_of_an_encoder_are_shown_as_the_model_said_them(reader):
+    clf, corpus = reader
+    made = report(clf, corpus.texts, corpus.labels, documents=20)
+
+    assert not made.exact
+    for item in made.documents.items:
+        said = clf.model_.attend(item.text)
+        assert [(p.row, p.first, p.last) for p in item.parts] == [(p.row, p.first, p.last) for p in said.places]
+        assert [p.weight for p in item.parts] == pytest.approx(said.weights, abs=1e-6)
+        total = clf.model_.bias[0] + sum(p.weight * p.polarity for p in item.parts)
+        assert total == pytest.approx(clf.model_.scores([item.text])[0, 0], abs=1e-5)
+
+
+def test_a_model_that_the_page_cannot_be_is_not_said_to_be_in_it(reader):
+    clf, corpus = reader
+    page = report(clf, corpus.texts, corpus.labels, documents=20).to_html()
+
+    assert "it is the model" not in page
+    assert 'id="try"' not in page
+    assert 'href="#try"' not in page
 
 
 # -- the page ------------------------------------------------------------------------------------------------------

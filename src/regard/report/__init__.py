@@ -2,16 +2,18 @@
 
 from regard.report.assessment import Assessment, Bin, assess
 from regard.report.building import report
-from regard.report.data import Document, Documents, Map, Mistake, Overview, Report, Row, Side, Turn, Words
+from regard.report.data import Document, Documents, Epoch, Map, Mistake, Overview, Part, Report, Row, Side, Turn, Words
 
 __all__ = [
     "Assessment",
     "Bin",
     "Document",
     "Documents",
+    "Epoch",
     "Map",
     "Mistake",
     "Overview",
+    "Part",
     "Report",
     "Row",
     "Side",

@@ -14,7 +14,7 @@ from regard.models.inputs import as_labels, as_texts, labels_like
 from regard.models.model import Model, predicted
 from regard.models.table import TableModel, probabilities
 from regard.report.assessment import Assessment, assess
-from regard.report.data import Document, Documents, Map, Mistake, Overview, Report, Row, Side, Turn, Words
+from regard.report.data import Document, Documents, Epoch, Map, Mistake, Overview, Part, Report, Row, Side, Turn, Words
 
 _POINTS = 50_000  # the page draws as many at a time, and stays smooth
 _LOUDEST, _TURNS, _MISTAKES = 20, 14, 8
@@ -72,7 +72,7 @@ def report(
             fresh = assess(scores, truth, table.classes, part)
             assessments = (fresh, *(a for a in assessments if a.part != part))
         if len(texts):
-            chosen = _documents(table.classes, texts, truth, scores, documents, part)
+            chosen = _documents(inner, texts, truth, scores, documents, part)
             browsable = chosen if chosen.items else None
             if documents and truth is not None:
                 mistakes = _mistakes(chosen, table.classes, texts, truth, scores)
@@ -84,6 +84,7 @@ def report(
         words=Words(_sides(table, names, codes), _turns(table, names, codes)),
         reading=tuple(reading(inner)),
         documents=browsable,
+        exact=inner.exact,
         model=table,
     )
 
@@ -107,9 +108,16 @@ def _overview(
         epochs=about.get("epochs"),
         version=about.get("regard"),
         assessments=assessments,
-        course=tuple((about.get("validation") or {}).get("course", ())),
+        course=_course(about),
         mistakes=mistakes,
     )
+
+
+def _course(about: dict[str, Any]) -> tuple[Epoch, ...]:
+    """Networks keep all they see after an epoch, tables the loss on held-out texts."""
+    if "course" in about:
+        return tuple(Epoch(*map(step.get, ("loss", "log_loss", "accuracy"))) for step in about["course"])
+    return tuple(Epoch(log_loss=loss) for loss in (about.get("validation") or {}).get("course", ()))
 
 
 def _from_memory(about: dict[str, Any]) -> tuple[Assessment, ...]:
@@ -146,7 +154,7 @@ def _excerpt(text: str) -> str:
 
 
 def _documents(
-    classes: NDArray[Any],
+    model: Model,
     texts: list[str],
     truth: NDArray[Any] | None,
     scores: NDArray[np.float64],
@@ -154,7 +162,7 @@ def _documents(
     part: str,
 ) -> Documents:
     """The most confident mistakes, at most half of what is wanted, and a random choice of the rest."""
-    labels, chances = predicted(scores, classes), probabilities(scores).max(axis=1)
+    labels, chances = predicted(scores, model.classes), probabilities(scores).max(axis=1)
     right = np.ones(len(texts), np.bool_) if truth is None else labels == truth
     short = np.fromiter((len(text) <= _LONGEST for text in texts), np.bool_, len(texts))
     wrong = np.flatnonzero(~right & short)
@@ -167,6 +175,7 @@ def _documents(
         if characters > _ALTOGETHER:
             break
         chosen.append(row)
+    parts = [None] * len(chosen) if model.exact else _parts(model, [texts[row] for row in chosen])
     items = tuple(
         Document(
             row,
@@ -175,10 +184,26 @@ def _documents(
             labels[row].item(),
             float(chances[row]),
             None if truth is None else bool(right[row]),
+            heard,
         )
-        for row in chosen
+        for row, heard in zip(chosen, parts, strict=True)
     )
     return Documents(items, len(texts), int((~right).sum()), part)
+
+
+def _parts(model: Model, texts: list[str]) -> list[tuple[Part, ...]]:
+    """What the model attends to in each text, for its prediction."""
+    found = []
+    for said in model.attend_many(texts):
+        side = 0 if model.sides == 1 else int(said.scores.argmax())
+        columns = zip(said.places, said.attention, said.weights, said.polarity, strict=True)
+        found.append(
+            tuple(
+                Part(place.row, place.first, place.last, float(attention), float(weight), float(polarity[side]))
+                for place, attention, weight, polarity in columns
+            )
+        )
+    return found
 
 
 # -- the map and the words -----------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, astuple, dataclass, field, fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -44,6 +44,23 @@ class Mistake:
 
 
 @dataclass(frozen=True)
+class Epoch:
+    """What the training saw after a pass over its texts; None where it did not look.
+
+    Attributes
+    ----------
+    loss : float or None
+        On the texts it learned from.
+    log_loss, accuracy : float or None
+        On texts held out.
+    """
+
+    loss: float | None = None
+    log_loss: float | None = None
+    accuracy: float | None = None
+
+
+@dataclass(frozen=True)
 class Overview:
     """What was learned from what, and how well.
 
@@ -67,8 +84,8 @@ class Overview:
         Of regard, when it was trained.
     assessments : tuple of Assessment
         What was measured, the test first.
-    course : tuple of float
-        Log loss on held-out texts after each epoch, where the training kept it.
+    course : tuple of Epoch
+        How the training went, where it kept that.
     mistakes : tuple of Mistake
         The most confident ones.
     """
@@ -83,7 +100,7 @@ class Overview:
     epochs: int | None
     version: str | None
     assessments: tuple[Assessment, ...]
-    course: tuple[float, ...] = ()
+    course: tuple[Epoch, ...] = ()
     mistakes: tuple[Mistake, ...] = ()
 
 
@@ -119,6 +136,20 @@ class Map:
 
     def __len__(self) -> int:
         return len(self.word)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Columns of plain numbers; the kinds by name."""
+        return {
+            "word": self.word,
+            "attention": self.attention.tolist(),
+            "polarity": self.polarity.tolist(),
+            "count": self.count.tolist(),
+            "kind": [self.kinds[k] for k in self.kind.tolist()],
+        }
+
+    def for_page(self) -> dict[str, Any]:
+        """The page has the table, and needs no more than the limit."""
+        return {"limit": self.limit}
 
 
 @dataclass(frozen=True)
@@ -160,8 +191,24 @@ class Words:
 
 
 @dataclass(frozen=True)
+class Part:
+    """A word or phrase at its place in a text: the tokens ``first:last``; the polarity is that for the prediction."""
+
+    row: int
+    first: int
+    last: int
+    attention: float
+    weight: float
+    polarity: float
+
+
+@dataclass(frozen=True)
 class Document:
-    """A text with its prediction; ``label`` and ``correct`` are None where the truth is not known."""
+    """A text with its prediction; ``label`` and ``correct`` are None where the truth is not known.
+
+    ``parts`` is what the model attended to; None where words speak the same in every text, so that the page works it
+    out from the table.
+    """
 
     row: int
     text: str
@@ -169,6 +216,7 @@ class Document:
     prediction: Any
     probability: float
     correct: bool | None
+    parts: tuple[Part, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -190,10 +238,28 @@ class Documents:
     wrong: int
     part: str
 
+    def for_page(self) -> dict[str, Any]:
+        """What the program of the section needs; parts as columns."""
+        return {
+            "items": [
+                {
+                    "row": each.row,
+                    "text": each.text,
+                    "label": None if each.label is None else str(each.label),
+                    "prediction": str(each.prediction),
+                    "probability": each.probability,
+                    "parts": None
+                    if each.parts is None
+                    else [list(column) for column in zip(*map(astuple, each.parts))],
+                }
+                for each in self.items
+            ]
+        }
+
 
 @dataclass(frozen=True)
 class Report:
-    """A model as one page.
+    """A model as one page: a field for every section, in their order; one without data is empty or None, and absent.
 
     Attributes
     ----------
@@ -203,6 +269,8 @@ class Report:
         Whether its scores can be read.
     documents : Documents or None
         Where texts were given.
+    exact : bool
+        Whether words speak the same in every text, so that the table is the model and the page can predict.
     """
 
     overview: Overview
@@ -210,26 +278,13 @@ class Report:
     words: Words
     reading: tuple[Finding, ...]
     documents: Documents | None
+    exact: bool
     model: TableModel = field(repr=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and strings, ready for JSON; sections without data are absent."""
-        points = self.map
-        form = {
-            "overview": {**asdict(self.overview), "assessments": [a.to_dict() for a in self.overview.assessments]},
-            "map": {
-                "word": points.word,
-                "attention": points.attention.tolist(),
-                "polarity": points.polarity.tolist(),
-                "count": points.count.tolist(),
-                "kind": [points.kinds[k] for k in points.kind.tolist()],
-            },
-            "words": asdict(self.words),
-            "reading": [asdict(finding) for finding in self.reading],
-        }
-        if self.documents is not None:
-            form["documents"] = asdict(self.documents)
-        return form
+        sections = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "model"}
+        return {name: _plain(data) for name, data in sections.items() if data not in (None, ())}
 
     def to_json(self) -> str:
         """The same as one JSON text."""
@@ -251,3 +306,12 @@ class Report:
         from regard.report.page import notebook
 
         return notebook(self)
+
+
+def _plain(data: Any) -> Any:
+    """Dataclasses as dictionaries, all the way down; ``Map`` has arrays and says itself how."""
+    if isinstance(data, Map):
+        return data.to_dict()
+    if isinstance(data, tuple):
+        return [_plain(each) for each in data]
+    return asdict(data) if is_dataclass(data) and not isinstance(data, type) else data

@@ -11,6 +11,7 @@ from __future__ import annotations
 import base64
 import json
 import zlib
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,7 +30,7 @@ _LARGE = 1 << 23
 def packed(report: Report) -> str:
     """Everything the page needs, as text."""
     model = report.model
-    documents = report.documents
+    sections = {each.name: getattr(report, each.name) for each in fields(report)}
     head = {
         "name": report.overview.name,
         "classes": [_exact(label) for label in report.overview.classes],
@@ -38,17 +39,10 @@ def packed(report: Report) -> str:
         "scale": float(report.overview.settings.get("scale", 1.0)),
         "levels": model.vocabulary.level_starts(),
         "kinds": model.kind_names(),
-        "limit": report.map.limit,
+        "exact": report.exact,
         "alphabet": alphabet(),
         "words": "\n".join(model.vocabulary.word_list),
-        "documents": None
-        if documents is None
-        else {
-            "items": [
-                [d.row, d.text, str(d.label) if d.label is not None else None, str(d.prediction), d.probability]
-                for d in documents.items
-            ],
-        },
+        "sections": {name: data.for_page() for name, data in sections.items() if hasattr(data, "for_page")},
     }
     return encode(head, _arrays(model))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from dataclasses import dataclass
 from functools import cache
 from html import escape
 from importlib.resources import files
@@ -14,10 +15,46 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from regard.report.assessment import Assessment
 from regard.report.data import Report
+from regard.report.figures import calibration, training
 from regard.report.packing import packed
 
+
+@dataclass(frozen=True)
+class Section:
+    """A section of the page: ``templates/sections/NAME.html``, absent where its data are.
+
+    Attributes
+    ----------
+    name : str
+        Its anchor.
+    link : str
+        Its name in the navigation.
+    title : str
+        Its heading; the first section is headed by the name of the report.
+    data : str
+        The field of the report that it shows.
+    live : bool
+        Whether ``assets/NAME.js`` shows the rest of it: it calls ``section(NAME, open)``.
+    """
+
+    name: str
+    link: str
+    title: str
+    data: str
+    live: bool = False
+
+
+SECTIONS = (
+    Section("overview", "Overview", "", "overview"),
+    Section("map", "Map", "The map", "map", live=True),
+    Section("words", "Words", "The words", "words", live=True),
+    Section("reading", "Reading", "Can the scores be read?", "reading"),
+    Section("documents", "Documents", "Documents", "documents", live=True),
+    Section("try", "Try it", "Try it", "exact", live=True),
+)
+
 # The modules in the order in which they build on each other; one function holds them all.
-_SCRIPTS = ("unpack", "tokenise", "model", "dom", "heat", "map", "words", "documents", "try", "main")
+_SCRIPTS = ("unpack", "tokenise", "model", "dom", "heat", *(each.name for each in SECTIONS if each.live), "main")
 _STYLES = ("base", "parts", "print")
 _IN_A_CELL = 2_000_000  # characters; a larger page would make a notebook heavy
 _CONFUSION = 40  # classes; beyond, only the commonest confusions are shown
@@ -36,6 +73,7 @@ def page(report: Report) -> str:
         .render(
             report=report,
             overview=report.overview,
+            sections=[each for each in SECTIONS if getattr(report, each.data)],
             policy=policy,
             style=style,
             script=script,
@@ -86,7 +124,9 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(percent=_percent, whole=_whole, signed=_signed, few=_few, share=_share, brief=_brief)
-    environment.globals.update(confusions=_confusions, shade=_shade, facts=_facts)
+    environment.globals.update(
+        confusions=_confusions, shade=_shade, facts=_facts, calibration=calibration, training=training
+    )
     return environment
 
 
@@ -112,8 +152,8 @@ def _few(value: Any) -> str:
 
 
 def _brief(label: Any) -> str:
-    """A label may be a sentence; where it is only mentioned, its two ends will do, as in the page's program."""
-    text = str(label)
+    """How the page mentions a label, as in its program: a number is called a class; of a sentence its two ends will do."""
+    text = f"class {label}" if re.fullmatch(r"-?\d+", str(label), re.ASCII) else str(label)
     return text if len(text) <= 48 else f"{text[:30]}…{text[-17:]}"
 
 
@@ -149,20 +189,26 @@ def _facts(report: Report) -> list[tuple[str, str]]:
         facts.append(("Split", ", ".join(split)))
     if "path" in overview.data:
         facts.append(("Data", f"{overview.data['path']} ({overview.data.get('format', 'a table')})"))
-    facts.append(("Table", f"{overview.words:,} words, {overview.phrases:,} phrases"))
+    phrases = f", {overview.phrases:,} phrases" if overview.phrases else ""
+    facts.append(("Table" if report.exact else "Vocabulary", f"{overview.words:,} words{phrases}"))
     if overview.epochs is not None:
         facts.append(("Epochs", str(overview.epochs)))
-    for name, value in overview.settings.items():
-        if value not in (None, "auto") and name in {"scale", "ngrams", "min_count", "random_state"}:
-            facts.append((_SETTINGS[name], _few(value)))
+    for name, called in _SETTINGS.items():
+        value = overview.settings.get(name)
+        if value not in (None, "auto"):
+            facts.append((called, _few(value)))
     if overview.version is not None:
         facts.append(("Made with", f"regard {overview.version}"))
     return facts
 
 
 _SETTINGS = {
+    "encoder": "Encoder",
+    "score": "Attention",
+    "dim": "Width",
+    "width": "Width",
     "scale": "Scale λ",
-    "ngrams": "Longest phrase",
-    "min_count": "Rarest row",
+    "ngrams": "Words a phrase",
+    "min_count": "Least count",
     "random_state": "Seed",
 }

@@ -1,5 +1,10 @@
 // Small tools for the page. Whatever came from the data is set as text, never as markup.
 
+// What shows the live part of a section: `open(host, model, data)`, with what the report packed for it. May return
+// what other sections can ask of it.
+const rooms = new Map();
+const section = (name, open) => rooms.set(name, open);
+
 function el(tag, properties = {}, ...children) {
   const node = document.createElement(tag);
   for (const [name, value] of Object.entries(properties)) {
@@ -15,12 +20,13 @@ function el(tag, properties = {}, ...children) {
 // A word or label of the data: isolated, so that its direction does not leak.
 const word = (text, kind = "") => el("bdi", kind ? { class: kind } : {}, printable(String(text)));
 
-// A label may be a sentence; where it is only mentioned, its two ends will do. page.py does the same.
+// A number is called a class; a label may be a sentence, and where it is only mentioned its two ends will do. page.py
+// does the same.
 const brief = (text) => {
-  const all = [...printable(String(text))];
+  const all = [.../^-?[0-9]+$/.test(text) ? `class ${text}` : printable(String(text))];
   return all.length > 48 ? `${all.slice(0, 30).join("")}\u2026${all.slice(-17).join("")}` : all.join("");
 };
-const mention = (text) => el("bdi", { class: "label", title: brief(text) === printable(String(text)) ? undefined : printable(String(text)) }, brief(text));
+const mention = (text) => el("bdi", { class: "label", title: brief(text).includes("\u2026") ? printable(String(text)) : undefined }, brief(text));
 
 // Direction marks and control characters become visible instead of doing their work.
 const printable = (text) => text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, "\u00b7");

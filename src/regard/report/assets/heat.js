@@ -42,6 +42,8 @@ function contributions(found, name, n = 10) {
     sum.contribution += part.contribution;
     parts.set(part.row, sum);
   }
+  // Where neighbours move a word, its polarity is the mean over its places, by weight.
+  for (const sum of parts.values()) if (sum.times > 1 && sum.weight > 0) sum.polarity = sum.contribution / sum.weight;
   const all = [...parts.values()].sort((a, b) => Math.abs(b.contribution) - Math.abs(a.contribution));
   const shown = all.slice(0, n), rest = all.slice(n).reduce((sum, part) => sum + part.contribution, 0);
   // The bars share one line of zero, as far to the right as the longest bar against needs.
@@ -60,5 +62,11 @@ function contributions(found, name, n = 10) {
   const head = ["part", "weight", "polarity", "contribution"].map((title, i) => el("th", { scope: "col", class: i ? "n" : "" }, title));
   return el("div", {},
     el("table", { class: "parts" }, el("thead", {}, el("tr", {}, ...head, el("td", {}))), body),
-    all.length > n ? el("p", { class: "soft after" }, `and ${whole(all.length - n)} more parts with ${signed(rest, 3)} together`) : null);
+    all.length > n ? el("p", { class: "soft after" }, all.length - n === 1 ? `and one more part with ${signed(rest, 3)}` : `and ${whole(all.length - n)} more parts with ${signed(rest, 3)} together`) : null);
 }
+
+// The choice of a heat map, as the documents and the box to type in have it.
+const heatModes = (onchange) => choice("Heat map", [["contribution", "contribution"], ["weight", "weight"], ["polarity", "polarity"]], onchange);
+
+// The legend of a heat map for the side that the text was taken apart for.
+const legendOf = (model, found, mode) => legend(mode, [model.head.labels[found.speaksFor], model.sides === 1 ? model.head.labels[0] : null]);

@@ -63,29 +63,16 @@ async function start() {
   here();
   stayInFrame();
   await ready;
-  const at = (id) => document.getElementById(id);
-  const documents = model.head.documents && documentsSection(at("documents-here"), model);
-  trySection(at("try-here"), model, sample());
-  wordsSection(at("words-here"), model);
-  mapSection(at("map-here"), model);
+  const opened = new Map();
+  for (const [name, open] of rooms) {
+    const host = document.getElementById(`${name}-here`);
+    if (host) opened.set(name, open(host, model, model.head.sections[name]));
+  }
   for (const button of document.querySelectorAll("[data-document]")) {
     button.hidden = false;
-    button.addEventListener("click", () => {
-      documents.open(Number(button.dataset.document));
-      at("documents").scrollIntoView();
-      at("documents-here").querySelector("[aria-current]")?.focus({ preventScroll: true });
-    });
+    button.addEventListener("click", () => opened.get("documents").open(Number(button.dataset.document)));
   }
   document.documentElement.dataset.ready = "yes";
-}
-
-// A short text to begin with: the start of a right document, or some of the loudest words.
-function sample() {
-  const documents = model.head.documents?.items ?? [];
-  const rights = documents.filter(([, text, truth, prediction]) => truth === prediction && text.length > 50);
-  const right = rights.find(([, text, , , chance]) => text.length < 260 && chance > 0.9) ?? rights[0];
-  if (right) return right[1].length < 400 ? right[1] : right[1].slice(0, 300).replace(/<[^>]*>/g, " ").replace(/\s+\S*$/, " …");
-  return [...document.querySelectorAll(".side")].slice(0, 3).map((side) => side.querySelector("tbody bdi")?.textContent ?? "").join(" ");
 }
 
 start().catch((error) => {

@@ -4,9 +4,9 @@
 const SIZES = [1.3, 2, 3, 4.4]; // radius by how often the row occurs
 const LABELS = 90;
 
-function mapSection(host, model) {
-  const { head, totals } = model;
-  const two = model.sides === 1, labels = head.labels;
+section("map", (host, model, { limit }) => {
+  const { totals } = model;
+  const two = model.sides === 1, { labels } = model.head;
   let side = 0, level = "words", least = model.rows > 20000 ? 5 : 1, query = "";
   let rows = new Uint32Array(0), order = [], found = [], hovered = -1, chosen = -1;
   let view = null, stamps = null, groups = [], hidden = 0;
@@ -38,7 +38,7 @@ function mapSection(host, model) {
     const from = level === "phrases" ? model.levels[1] : 0, to = level === "words" ? model.levels[1] : model.rows;
     let kept = [];
     for (let r = from; r < to; r++) if (totals[r] >= least && !off.has(group(r))) kept.push(r);
-    hidden = Math.max(0, kept.length - head.limit);
+    hidden = Math.max(0, kept.length - limit);
     kept.sort((a, b) => totals[a] - totals[b]); // the most frequent are drawn last, on top
     if (hidden) kept = kept.slice(hidden);
     rows = Uint32Array.from(kept);
@@ -274,8 +274,8 @@ function mapSection(host, model) {
     c.fillText("louder →", width - 8, height - 20);
     c.textAlign = "left";
     const shorten = (text) => (text.length > 24 ? `${text.slice(0, 23)}…` : text);
-    c.fillText(`↑ for ${shorten(printable(two ? labels[1] : labels[side]))}`, 6, 15);
-    c.fillText(two ? `↓ for ${shorten(printable(labels[0]))}` : "↓ against", 6, height - 20);
+    c.fillText(`↑ for ${shorten(brief(two ? labels[1] : labels[side]))}`, 6, 15);
+    c.fillText(two ? `↓ for ${shorten(brief(labels[0]))}` : "↓ against", 6, height - 20);
   }
 
   const tick = (least) => {
@@ -378,7 +378,7 @@ function mapSection(host, model) {
     }).reverse());
   }
   const levels = model.levels.length > 2 ? choice("Points", [["words", "words"], ["phrases", "phrases"], ["both", "both"]], (value) => { level = value; choose(); fit(); }) : null;
-  const classes = two ? null : field("Class", select(labels.map((label, k) => [k, label]), (value) => { side = Number(value); legends(); choose(); fit(); begin(); }));
+  const classes = two ? null : field("Class", select(labels.map((label, k) => [k, brief(label)]), (value) => { side = Number(value); legends(); choose(); fit(); begin(); }));
   const button = (text, title, act) => el("button", { type: "button", class: "quiet", "aria-label": title, onclick: act }, text);
 
   host.append(
@@ -414,4 +414,4 @@ function mapSection(host, model) {
     repaint();
   });
   document.addEventListener("repaint", () => { stamps = null; repaint(); });
-}
+});

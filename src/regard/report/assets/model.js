@@ -18,6 +18,8 @@ class Model {
     this.kinds = Uint16Array.from(this.line, (line) => kinds[line]);
     this.polarity = arrays.get("polarity"); // of lines, one side after another
     this.counts = arrays.get("counts"); // of lines, one class after another
+    this.totals = new Uint32Array(this.rows);
+    for (let k = 0; k < head.labels.length; k++) for (let row = 0; row < this.rows; row++) this.totals[row] += this.countOf(row, k);
     this.top = this.attention.reduce((a, b) => Math.max(a, b), -Infinity);
     this.tokeniser = new Tokeniser(head.alphabet);
     this.words = head.words === "" ? [] : head.words.split("\n");
@@ -88,30 +90,38 @@ class Model {
 
   // `slower` is λ over the λ of the training; `sharpness` 0 is softmax, 1 is hardmax; `label` is a class to explain.
   explain(text, { slower = 1, sharpness = 0, label = null } = {}) {
+    if (!this.head.exact) throw new Error("This model reads words in their surroundings, which the page cannot do; predict with Python.");
     const tokens = this.tokeniser.tokens(text);
     const places = this.places(tokens);
-    const times = new Map();
-    for (const { row } of places) times.set(row, (times.get(row) ?? 0) + 1);
     const weights = weigh(places.map(({ row }) => (this.attention[row] - this.top) / slower), sharpness);
     const scores = Array.from(this.bias, (bias, side) => {
       let sum = 0;
       places.forEach(({ row }, i) => (sum += weights[i] * this.polarityOf(row, side)));
       return bias + sum;
     });
-    const chances = probabilities(scores);
-    const predicted = this.sides === 1 ? Number(scores[0] > 0) : scores.indexOf(Math.max(...scores));
-    const side = this.sides === 1 ? 0 : label ?? predicted;
-    const parts = places.map(({ row, first, last }, i) => {
-      const weight = weights[i], polarity = this.polarityOf(row, side);
-      const attention = this.attention[row];
-      return { row, first, last, times: times.get(row), attention, weight, polarity, contribution: weight * polarity };
-    });
-    return {
-      text, tokens, parts, scores, chances, predicted, side,
-      speaksFor: this.sides === 1 ? 1 : side,
-      words: shared(tokens, parts),
-      residual: exactSum([scores[side], -this.bias[side], ...parts.map((part) => -part.contribution)]),
-    };
+    const side = this.sides === 1 ? 0 : label ?? scores.indexOf(Math.max(...scores));
+    const parts = places.map((place, i) => ({ ...place, attention: this.attention[place.row], weight: weights[i], polarity: this.polarityOf(place.row, side) }));
+    return this.taken(text, tokens, parts, { scores, side });
+  }
+
+  // A text as the report's maker found it, for a model whose words do not speak the same in every text.
+  told({ text, prediction, probability, parts: columns }) {
+    const predicted = this.head.labels.indexOf(prediction), side = this.sides === 1 ? 0 : predicted;
+    const [rows, first, last, attention, weight, polarity] = columns.length ? columns : [[], [], [], [], [], []];
+    const parts = rows.map((row, i) => ({ row, first: first[i], last: last[i], attention: attention[i], weight: weight[i], polarity: polarity[i] }));
+    return { ...this.taken(text, this.tokeniser.tokens(text), parts, { side }), predicted, chance: probability };
+  }
+
+  // Everything about a text that follows from its parts; with the scores also the prediction.
+  taken(text, tokens, found, { scores = null, side }) {
+    const times = new Map();
+    for (const { row } of found) times.set(row, (times.get(row) ?? 0) + 1);
+    const parts = found.map((part) => ({ ...part, times: times.get(part.row), contribution: part.weight * part.polarity }));
+    const all = { text, tokens, parts, side, speaksFor: this.sides === 1 ? 1 : side, words: shared(tokens, parts) };
+    if (scores === null) return all;
+    const chances = probabilities(scores), predicted = this.sides === 1 ? Number(scores[0] > 0) : scores.indexOf(Math.max(...scores));
+    const residual = exactSum([scores[side], -this.bias[side], ...parts.map((part) => -part.contribution)]);
+    return { ...all, scores, chances, predicted, chance: chances[predicted], residual };
   }
 
   // What Python's explain says, for tests and for the curious.

@@ -1,6 +1,6 @@
 // A box to type in. The shades lie behind the letters, in a copy of the text that wraps as the box does.
 
-function trySection(host, model, sample) {
+section("try", (host, model) => {
   const scale = model.head.scale;
   const settings = { slower: 1, sharpness: 0, label: null };
   let mode = "contribution";
@@ -15,12 +15,9 @@ function trySection(host, model, sample) {
   const sharp = el("input", { type: "range", min: 0, max: 1, step: 0.01, value: 0, oninput: () => set() });
   const sharpSays = el("output", { class: "soft", for: (sharp.id = fresh("field")) });
   const reset = el("button", { type: "button", class: "quiet", onclick: () => { lambda.value = sharp.value = 0; set(); } }, "As trained");
-  const modes = choice("Heat map", [["contribution", "contribution"], ["weight", "weight"], ["polarity", "polarity"]], (value) => {
-    mode = value;
-    draw();
-  });
+  const modes = heatModes((value) => { mode = value; draw(); });
   const which = model.sides === 1 ? null : field("Explain the score of",
-    select([["", "the prediction"], ...model.head.labels.map((label, k) => [k, label])], (k) => {
+    select([["", "the prediction"], ...model.head.labels.map((label, k) => [k, brief(label)])], (k) => {
       settings.label = k === "" ? null : Number(k);
       draw();
     }));
@@ -44,10 +41,9 @@ function trySection(host, model, sample) {
     const trained = settings.slower === 1 && settings.sharpness === 0;
     // A line end at the very end has no height without something after it.
     behind.replaceChildren(heat(found, mode, (text) => text), "\u200b");
-    const against = model.sides === 1 ? model.head.labels[0] : null;
     result.replaceChildren(
       el("div", {}, verdict(found, trained), chanceBars(found)),
-      el("div", {}, legend(mode, [model.head.labels[found.speaksFor], against]),
+      el("div", {}, legendOf(model, found, mode),
         found.parts.length ? contributions(found, (row) => model.name(row)) : el("p", { class: "soft" }, "No word of this text has a row in the table; the bias alone speaks."),
         el("p", { class: "soft sum" }, `score ${signed(found.scores[found.side], 3)} = bias ${signed(model.bias[found.side], 3)} `
           + `+ contributions ${signed(found.scores[found.side] - model.bias[found.side], 3)}; residual ${found.residual ? found.residual.toExponential(0).replaceAll("-", "\u2212") : 0}`)));
@@ -56,8 +52,8 @@ function trySection(host, model, sample) {
 
   function verdict(found, trained) {
     const note = trained ? null : model.explain(box.value);
-    return el("p", { class: "big" }, mention(model.head.labels[found.predicted]), el("span", { class: "n" }, ` ${percent(found.chances[found.predicted])}`),
-      note && el("span", { class: "soft small" }, " as trained: ", brief(model.head.labels[note.predicted]), ` ${percent(note.chances[note.predicted])}`));
+    return el("p", { class: "big" }, mention(model.head.labels[found.predicted]), el("span", { class: "n" }, ` ${percent(found.chance)}`),
+      note && el("span", { class: "soft small" }, " as trained: ", brief(model.head.labels[note.predicted]), ` ${percent(note.chance)}`));
   }
 
   function chanceBars(found) {
@@ -79,6 +75,15 @@ function trySection(host, model, sample) {
     el("div", { class: "row between" }, modes, which),
     el("div", { class: "sliders" }, field("Scale λ", lambda, lambdaSays), field("From softmax to hardmax", sharp, sharpSays), reset),
     result);
-  box.value = sample;
+  box.value = sample(model);
   set();
+});
+
+// A short text to begin with: the start of a right document, or some of the loudest words.
+function sample(model) {
+  const documents = model.head.sections.documents?.items ?? [];
+  const rights = documents.filter(({ text, label, prediction }) => label === prediction && text.length > 50);
+  const right = rights.find(({ text, probability }) => text.length < 260 && probability > 0.9) ?? rights[0];
+  if (right) return right.text.length < 400 ? right.text : right.text.slice(0, 300).replace(/<[^>]*>/g, " ").replace(/\s+\S*$/, " …");
+  return [...document.querySelectorAll(".side")].slice(0, 3).map((side) => side.querySelector("tbody bdi")?.textContent ?? "").join(" ");
 }

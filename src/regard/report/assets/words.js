@@ -39,18 +39,15 @@ function wordCard(model, row, side, open) {
     family.length > 10 ? el("p", { class: "soft" }, `and ${whole(family.length - 10)} more`) : null);
 }
 
-function wordsSection(host, model) {
+section("words", (host, model) => {
   const labels = model.head.labels, two = model.sides === 1;
   const starts = model.levels;
-  let side = 0, query = "", level = "all", kind = "", least = 1, sort = "attention", down = true, page = 0;
+  let side = 0, query = "", level = "all", kind = "", least = model.rows > 20000 ? 5 : 1, sort = "attention", down = true, page = 0;
   let rows = new Uint32Array(0), opened = -1, names = null;
-  const totals = new Uint32Array(model.rows);
-  for (let k = 0; k < labels.length; k++) for (let r = 0; r < model.rows; r++) totals[r] += model.countOf(r, k);
-  model.totals = totals;
-  least = model.rows > 20000 ? 5 : 1;
+  const { totals } = model;
 
   const columns = two
-    ? [["word", "word"], ["attention", "attention"], ["polarity", "polarity"], ["count0", `in ${labels[0]}`], ["count1", `in ${labels[1]}`], ["gamma", "γ"], ["kind", "kind"]]
+    ? [["word", "word"], ["attention", "attention"], ["polarity", "polarity"], ["count0", `in ${brief(labels[0])}`], ["count1", `in ${brief(labels[1])}`], ["gamma", "γ"], ["kind", "kind"]]
     : [["word", "word"], ["attention", "attention"], ["polarity", "polarity"], ["total", "count"], ["gamma", "γ"], ["kind", "kind"]];
   const heads = new Map();
   const headRow = el("tr", {}, ...columns.map(([id, title], i) => {
@@ -69,7 +66,7 @@ function wordsSection(host, model) {
   const kinds = select([["", "any kind"], ...model.head.kinds.map((_, k) => [k, kindName(model, k)])], (value) => { kind = value; page = 0; refresh(); });
   const levels = starts.length > 2
     ? choice("Rows", [["all", "all"], ["words", "words"], ["phrases", "phrases"]], (value) => { level = value; page = 0; refresh(); }) : null;
-  const sides = two ? null : field("Polarity for", select(labels.map((label, k) => [k, label]), (value) => { side = Number(value); refresh(); }));
+  const sides = two ? null : field("Polarity for", select(labels.map((label, k) => [k, brief(label)]), (value) => { side = Number(value); refresh(); }));
 
   const keyOf = {
     attention: (r) => model.attention[r], polarity: (r) => model.polarityOf(r, side), total: (r) => totals[r],
@@ -145,4 +142,4 @@ function wordsSection(host, model) {
       el("table", { class: "table" }, el("thead", {}, headRow), body)),
     el("div", { class: "row between" }, back, status, next));
   refresh();
-}
+});
