@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import asdict, astuple, dataclass, field, fields, is_dataclass
+from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -248,9 +248,7 @@ class Documents:
                     "label": None if each.label is None else str(each.label),
                     "prediction": str(each.prediction),
                     "probability": each.probability,
-                    "parts": None
-                    if each.parts is None
-                    else [list(column) for column in zip(*map(astuple, each.parts))],
+                    "parts": None if each.parts is None else _columns(each.parts),
                 }
                 for each in self.items
             ]
@@ -306,6 +304,11 @@ class Report:
         from regard.report.page import notebook
 
         return notebook(self)
+
+
+def _columns(parts: tuple[Part, ...]) -> list[list[float]]:
+    """Rows, firsts, lasts, attention, weights and polarity."""
+    return [[getattr(part, each.name) for part in parts] for each in fields(Part)]
 
 
 def _plain(data: Any) -> Any:

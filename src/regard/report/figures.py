@@ -1,4 +1,4 @@
-"""Curves with axes, as data: where each point lies on the paper is worked out here, and ``figure`` in the template draws.
+"""Curves with axes, as data: where each point lies is worked out here, and ``figure`` in the template draws it.
 
 A library would write its colours and ``style`` attributes into the SVG; the page's policy refuses the latter, and its
 dark side and paper need the colours of the page.
@@ -113,11 +113,9 @@ def axis(name: str, values: Sequence[float], percent: bool = False) -> Axis:
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
     last += first == last
     digits = max(0, -math.floor(math.log10(step * (100 if percent else 1)) + 1e-9))
-    ticks = [
-        (i * step, f"{100 * i * step:.{digits}f}%" if percent else f"{i * step:.{digits}f}")
-        for i in range(first, last + 1)
-    ]
-    return Axis(name, first * step, last * step, tuple((round(value, 12), text) for value, text in ticks))
+    places = [i * step for i in range(first, last + 1)]
+    ticks = ((round(v, 12), f"{100 * v:.{digits}f}%" if percent else f"{v:.{digits}f}") for v in places)
+    return Axis(name, places[0], places[-1], tuple(ticks))
 
 
 def calibration(assessment: Assessment) -> Figure | None:
@@ -126,10 +124,9 @@ def calibration(assessment: Assessment) -> Figure | None:
         return None
     ticks = tuple((i / 4, f"{25 * i}%") for i in range(5))
     points = tuple(
-        (bin.mean, bin.share, f"predicted {bin.mean:.1%}, true {bin.share:.1%} of {bin.texts:,}")
-        for bin in assessment.calibration
+        (b.mean, b.share, f"predicted {b.mean:.1%}, true {b.share:.1%} of {b.texts:,}") for b in assessment.calibration
     )
-    bars = tuple((bin.lower, bin.upper) for bin in assessment.calibration)
+    bars = tuple((b.lower, b.upper) for b in assessment.calibration)
     return Figure(
         "calibration",
         Axis("predicted probability", 0.0, 1.0, ticks),
@@ -159,18 +156,16 @@ def training(course: Sequence[Epoch], chosen: int | None) -> tuple[Figure, ...]:
         return Curve(name, tuple(points))
 
     losses = [
-        curve("on training texts", [e.loss for e in course]),
-        curve("on held-out texts", [e.log_loss for e in course]),
+        curve("on held-out texts", [each.log_loss for each in course]),
+        curve("on training texts", [each.loss for each in course]),
     ]
     losses = [each for each in losses if len(each.points) > 1]
     figures = []
     if losses:
         y = axis("log loss", [value for each in losses for _, value, _ in each.points])
         parts = "" if len(losses) > 1 else f" {losses[0].name}"
-        figures.append(
-            Figure("log loss", x, y, tuple(reversed(losses)), f"Log loss{parts} after each epoch.", mark=mark)
-        )
-    found = curve("", [e.accuracy for e in course], percent=True)
+        figures.append(Figure("log loss", x, y, tuple(losses), f"Log loss{parts} after each epoch.", mark=mark))
+    found = curve("", [each.accuracy for each in course], percent=True)
     if len(found.points) > 1:
         y = axis("accuracy", [value for _, value, _ in found.points], percent=True)
         figures.append(Figure("accuracy", x, y, (found,), "Accuracy on held-out texts after each epoch.", mark=mark))

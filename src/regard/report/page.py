@@ -136,7 +136,7 @@ def _percent(value: float) -> str:
 
 def _share(value: float) -> str:
     """A probability that is never rounded up to certainty."""
-    return "> 99.9%" if 0.9995 < value < 1 else f"{value:.1%}"
+    return "over 99.9%" if 0.9995 < value < 1 else f"{value:.1%}"
 
 
 def _whole(value: int) -> str:
@@ -152,7 +152,7 @@ def _few(value: Any) -> str:
 
 
 def _brief(label: Any) -> str:
-    """How the page mentions a label, as in its program: a number is called a class; of a sentence its two ends will do."""
+    """A label where it is mentioned, as in the page's program: a number is a class; of a sentence two ends will do."""
     text = f"class {label}" if re.fullmatch(r"-?\d+", str(label), re.ASCII) else str(label)
     return text if len(text) <= 48 else f"{text[:30]}…{text[-17:]}"
 
@@ -195,7 +195,7 @@ def _facts(report: Report) -> list[tuple[str, str]]:
         facts.append(("Epochs", str(overview.epochs)))
     for name, called in _SETTINGS.items():
         value = overview.settings.get(name)
-        if value not in (None, "auto"):
+        if value not in (None, "auto") and (name, value) != ("width", 2):  # two numbers a word, without vectors
             facts.append((called, _few(value)))
     if overview.version is not None:
         facts.append(("Made with", f"regard {overview.version}"))

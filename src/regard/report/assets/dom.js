@@ -35,7 +35,7 @@ const times = (n) => (n === 1 ? "once" : `${whole(n)} times`);
 const signed = (x, digits = 2) => `${x < 0 ? "\u2212" : "+"}${Math.abs(x).toFixed(digits)}`;
 const whole = (n) => n.toLocaleString("en");
 // Never rounded to certainty.
-const percent = (p) => (p > 0.9995 && p < 1 ? "> 99.9%" : p < 0.0005 && p > 0 ? "< 0.1%" : `${(100 * p).toFixed(1)}%`);
+const percent = (p) => (p > 0.9995 && p < 1 ? "over 99.9%" : p < 0.0005 && p > 0 ? "under 0.1%" : `${(100 * p).toFixed(1)}%`);
 const clamp = (x, low, high) => Math.min(high, Math.max(low, x));
 
 let names = 0;

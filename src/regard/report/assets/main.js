@@ -25,7 +25,9 @@ function here() {
     for (const entry of entries) {
       if (!entry.isIntersecting) continue;
       for (const link of links.values()) link.removeAttribute("aria-current");
-      links.get(entry.target.id)?.setAttribute("aria-current", "true");
+      const link = links.get(entry.target.id), bar = link.closest("nav");
+      link.setAttribute("aria-current", "true");
+      bar.scrollLeft = link.offsetLeft - bar.offsetLeft - 40; // on a narrow screen not all of them are in sight
     }
   }, { rootMargin: "-30% 0px -65% 0px" });
   for (const id of links.keys()) watch.observe(document.getElementById(id));

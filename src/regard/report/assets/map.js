@@ -41,10 +41,11 @@ section("map", (host, model, { limit }) => {
     hidden = Math.max(0, kept.length - limit);
     kept.sort((a, b) => totals[a] - totals[b]); // the most frequent are drawn last, on top
     if (hidden) kept = kept.slice(hidden);
+    if (!two) kept = [...kept.filter((r) => group(r) !== 3), ...kept.filter((r) => group(r) === 3)]; // and the chosen class above all
     rows = Uint32Array.from(kept);
     groups = Uint8Array.from(kept, group);
     // Whose name to write first: loud, on a side, and not too rare.
-    const prominence = (r) => (model.kinds[r] >= 2 ? 1 : 0.25) * Math.abs(model.polarityOf(r, side)) ** 0.5
+    const prominence = (r) => [0.25, 0.25, two ? 1 : 0.4, 1][group(r)] * Math.abs(model.polarityOf(r, side)) ** 0.5
       * Math.exp(0.35 * (model.attention[r] - model.top)) * Math.log2(1 + totals[r]);
     const scores = new Map(kept.map((r) => [r, prominence(r)]));
     order = kept.slice().sort((a, b) => scores.get(b) - scores.get(a)).slice(0, 6000);
@@ -140,7 +141,7 @@ section("map", (host, model, { limit }) => {
       const c = el("canvas", { width: wide, height: wide }).getContext("2d");
       c.scale(ratio, ratio);
       c.translate(wide / ratio / 2, wide / ratio / 2);
-      c.globalAlpha = g < 2 ? 0.55 : 0.8;
+      c.globalAlpha = g < 2 ? 0.55 : g === 2 && !two ? 0.3 : 0.8; // nineteen other classes would drown the chosen one
       c.beginPath();
       if (g === 2) { c.moveTo(0, -1.2 * r); c.lineTo(1.2 * r, 0); c.lineTo(0, 1.2 * r); c.lineTo(-1.2 * r, 0); c.closePath(); } // a diamond
       else c.arc(0, 0, r, 0, 2 * Math.PI);

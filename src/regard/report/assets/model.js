@@ -107,7 +107,7 @@ class Model {
   // A text as the report's maker found it, for a model whose words do not speak the same in every text.
   told({ text, prediction, probability, parts: columns }) {
     const predicted = this.head.labels.indexOf(prediction), side = this.sides === 1 ? 0 : predicted;
-    const [rows, first, last, attention, weight, polarity] = columns.length ? columns : [[], [], [], [], [], []];
+    const [rows, first, last, attention, weight, polarity] = columns;
     const parts = rows.map((row, i) => ({ row, first: first[i], last: last[i], attention: attention[i], weight: weight[i], polarity: polarity[i] }));
     return { ...this.taken(text, this.tokeniser.tokens(text), parts, { side }), predicted, chance: probability };
   }
