@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from regard.corpus import demo
+from regard.explain import explain
 from regard.models import AttentionClassifier
 from regard.report import report
 
@@ -282,6 +283,63 @@ def test_a_model_alone_has_no_documents_section(open_page, demo_report, tmp_path
     assert opened.page.locator("#documents").count() == 0
     assert opened.page.locator("nav a", has_text="Documents").count() == 0
     assert opened.page.locator("#try .parts").count() == 1
+
+
+def test_a_model_that_reads_neighbours_shows_its_documents_and_does_not_predict(open_page, tmp_path):
+    pytest.importorskip("torch", reason="torch is not installed: pip install 'regard[torch]'")
+    from regard.models import NeuralAttentionClassifier
+
+    corpus = demo(300)
+    settings = {"encoder": "conv", "dim": 8, "epochs": 3, "validation_fraction": 0.2, "random_state": 0}
+    clf = NeuralAttentionClassifier(**settings).fit(corpus.texts, corpus.labels)
+    made = report(clf, corpus.texts, corpus.labels, documents=20)
+    made.save(tmp_path / "conv.html")
+    opened = open_page(tmp_path / "conv.html")
+    page = opened.page
+
+    item = made.documents.items[0]
+    shown = page.evaluate("regard.model.told(regard.model.head.sections.documents.items[0])")
+    here = explain(clf, item.text)[0]
+    assert [word["text"] for word in shown["words"]] == [word.text for word in here.words]
+    for there, word in zip(shown["words"], here.words, strict=True):
+        assert there["weight"] == pytest.approx(word.weight, abs=1e-6)
+        assert there["contribution"] == pytest.approx(word.contribution, abs=1e-5)
+    assert page.locator("#documents .document .h").count() > 0
+    assert page.locator("#documents .verdict").last.inner_text().split()[:2] == ["predicted", str(item.prediction)]
+    with pytest.raises(Exception, match="predict with Python"):
+        page.evaluate("window.regard.predict('good')")
+    assert page.locator("#try").count() == 0
+    assert "Log loss after each epoch" in page.locator("#overview").inner_text()
+    assert page.locator("#overview .curves").count() == 3
+    assert axe_violations(page) == []
+    assert opened.problems == []
+
+
+def test_numbers_as_labels_are_called_classes_and_stay_numbers_in_predict(open_page, tmp_path):
+    texts, labels = ["a fine thing", "a poor thing"] * 20, [1, -1] * 20
+    clf = AttentionClassifier(validation_fraction=0).fit(texts, labels)
+    report(clf, texts, labels).save(tmp_path / "numbers.html")
+    page = open_page(tmp_path / "numbers.html").page
+
+    assert page.locator(".side h3").all_inner_texts() == ["for class -1", "for class 1"]
+    assert page.locator("#try .big bdi").inner_text() in ("class -1", "class 1")
+    answer = page.evaluate("window.regard.predict('fine')")
+    assert answer["prediction"] == 1
+    assert set(answer["probabilities"]) == {"-1", "1"}
+
+
+def test_with_many_classes_the_map_is_that_of_the_chosen_one(open_page, hostile_report):
+    section = open_page(hostile_report[1]).page.locator("#map")
+    choice = section.get_by_label("Class", exact=True)
+    pictures = set()
+    for k, name in enumerate(choice.locator("option").all_inner_texts()):
+        choice.select_option(str(k))
+        kinds = section.locator(".kind").all_inner_texts()
+        assert kinds[0].strip() == f"for {name}"
+        assert kinds[1].strip() == "for another class"
+        section.page.wait_for_timeout(100)
+        pictures.add(section.locator("canvas").evaluate("canvas => canvas.toDataURL()"))
+    assert len(pictures) == 3
 
 
 def test_the_page_lives_in_the_frame_of_a_notebook(open_page, browser, demo_report, tmp_path):
