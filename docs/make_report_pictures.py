@@ -16,7 +16,7 @@ from playwright.sync_api import sync_playwright
 HERE = Path(__file__).parent
 PICTURES = [
     ("map", "light", 1040, None),
-    ("try", "dark", 1080, "The plot is not good, but the acting is wonderful and I loved it."),
+    ("try", "dark", 1080, "The plot is not good and far too long, but the acting is wonderful."),
 ]
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
 
@@ -27,7 +27,8 @@ def main(report: Path) -> None:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
         for section, scheme, height, text in PICTURES:
-            page = browser.new_page(viewport={"width": 1280, "height": height}, color_scheme=scheme)
+            size = {"width": 1280, "height": height}
+            page = browser.new_page(viewport=size, color_scheme=scheme, reduced_motion="reduce")
             page.goto(report.resolve().as_uri())
             page.wait_for_selector("html[data-ready]", state="attached")
             if text is not None:
