@@ -247,6 +247,27 @@ def test_typing_predicts_and_the_sliders_change_the_prediction_shown(open_page, 
     assert "λ = 100" in section.inner_text()
 
 
+@pytest.mark.parametrize("mode", ["contribution", "weight", "polarity"])
+def test_a_shade_is_as_strong_as_its_number(open_page, demo_report, mode):
+    page = open_page(demo_report[1]).page
+    text = "The food was wonderful, not bad at all, but boring"
+    page.fill("#text", text)
+    page.locator("#try").get_by_role("button", name=mode).click()
+    page.wait_for_timeout(100)
+    words = page.evaluate("text => regard.explain(text).words", text)
+    numbers = [(text[word["start"] : word["end"]], word[mode] or 0) for word in words]
+    top = max(abs(value) for _, value in numbers)
+    shades = page.locator("#try .behind .h").evaluate_all(
+        "all => all.map(e => [e.textContent, Number(e.style.getPropertyValue('--h')), e.className])"
+    )
+
+    expected = [(word, abs(value) / top, value) for word, value in numbers if abs(value) / top >= 0.02]
+    assert [word for word, _, _ in shades] == [word for word, _, _ in expected]
+    assert [shade for _, shade, _ in shades] == pytest.approx([strength for _, strength, _ in expected], abs=6e-4)
+    side = {"weight": lambda _: "h loud"}.get(mode, lambda value: "h for" if value > 0 else "h against")
+    assert [name for _, _, name in shades] == [side(value) for _, _, value in expected]
+
+
 def test_the_theme_is_switched(open_page, demo_report):
     page = open_page(demo_report[1], color_scheme="light").page
     light = page.evaluate("getComputedStyle(document.body).backgroundColor")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 
 import pytest
@@ -126,3 +127,32 @@ def test_settings_move_the_weights_as_the_formula_says(open_page, demo_report):
     threshold = (sum(scores[row] for row in kept) - 1) / len(kept)
     for row in some:
         assert some[row] == pytest.approx(max(0.0, scores[row] - threshold), abs=1e-6)
+
+
+@pytest.mark.parametrize("sharpness", [0.2, 0.35, 0.7, 0.9])
+def test_between_softmax_and_hardmax_weights_are_those_of_entmax(open_page, demo_report, sharpness):
+    """With p = t/(1 - t), (weightᵖ - 1)/p - score is the same for all that are heard, and no more for the silent."""
+    page = open_page(demo_report[1]).page
+    texts = ["the room was not good and all staff were wonderful", "good", "bad bad good and loud", "a the of and to"]
+    power = sharpness / (1 - sharpness)
+    silent = 0
+    for text in texts:
+        parts = page.evaluate("([t, s]) => regard.explain(t, { sharpness: s }).parts", [text, sharpness])
+        assert sum(part["weight"] for part in parts) == pytest.approx(1)
+        levels = [(part["weight"] ** power - 1) / power - part["attention"] for part in parts]
+        heard = [level for level, part in zip(levels, parts, strict=True) if part["weight"] > 0]
+        assert heard == pytest.approx([heard[0]] * len(heard), abs=1e-6)
+        for level, part in zip(levels, parts, strict=True):
+            if part["weight"] == 0:
+                silent += 1
+                assert level >= heard[0] - 1e-9
+    assert silent > 0 or sharpness < 0.5
+
+
+@pytest.mark.parametrize("slower", [0.3, 3.0])
+def test_the_scale_divides_the_attention_scores(open_page, demo_report, slower):
+    page = open_page(demo_report[1]).page
+    parts = page.evaluate("s => regard.explain('not good but all wonderful', { slower: s }).parts", slower)
+    raw = [math.exp(part["attention"] / slower) for part in parts]
+
+    assert [part["weight"] for part in parts] == pytest.approx([each / sum(raw) for each in raw])
