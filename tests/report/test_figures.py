@@ -48,5 +48,13 @@ def test_every_epoch_that_was_kept_is_a_point_in_the_field(course, data):
     assert [y for _, y, _ in accuracies.points] == [each.accuracy for each in course]
 
 
+def test_the_right_is_more_and_the_top_is_more():
+    figure = training([Epoch(accuracy=0.5), Epoch(accuracy=0.7), Epoch(accuracy=0.9)], 3)[0]
+
+    assert [figure.across(x) for x in (1, 2, 3)] == [0, figure.wide / 2, figure.wide]
+    assert [figure.down(y) for y in (0.5, 0.7, 0.9)] == [figure.tall, figure.tall / 2, 0]
+    assert figure.y.ticks[0] == (0.5, "50%")
+
+
 def test_a_training_of_one_epoch_has_no_curve():
     assert training([Epoch(0.5, 0.5, 0.5)], 1) == ()
