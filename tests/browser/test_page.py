@@ -352,12 +352,18 @@ def test_numbers_as_labels_are_called_classes_and_stay_numbers_in_predict(open_p
 def test_with_many_classes_the_map_is_that_of_the_chosen_one(open_page, hostile_report):
     section = open_page(hostile_report[1]).page.locator("#map")
     choice = section.get_by_label("Class", exact=True)
+    status = section.locator("p[role=status]")
+    kinds_of_words = section.page.evaluate("Array.from(regard.model.kinds.subarray(0, regard.model.levels[1]))")
     pictures = set()
     for k, name in enumerate(choice.locator("option").all_inner_texts()):
         choice.select_option(str(k))
         kinds = section.locator(".kind").all_inner_texts()
         assert kinds[0].strip() == f"for {name}"
         assert kinds[1].strip() == "for another class"
+        all_points = int(status.inner_text().split()[0])
+        section.locator(".kind input").first.click()
+        assert all_points - int(status.inner_text().split()[0]) == kinds_of_words.count(2 + k)
+        section.locator(".kind input").first.click()
         section.page.wait_for_timeout(100)
         pictures.add(section.locator("canvas").evaluate("canvas => canvas.toDataURL()"))
     assert len(pictures) == 3
