@@ -8,6 +8,7 @@ attention modules are imported, and what they import is stubbed:
 """
 
 import importlib.util
+import json
 import sys
 import types
 from pathlib import Path
@@ -50,35 +51,47 @@ def load(name, path, **stubs):
     return module
 
 
+def keras_record(name, layer, *args, **options):
+    """A layer's outputs, and what it saves; random biases, for those that start at zero."""
+    layer(*args, **options)
+    layer.set_weights([np.random.default_rng(i).normal(size=w.shape) for i, w in enumerate(layer.get_weights())])
+    context, w = layer(*args, return_attention_scores=True, **options)
+    config = np.frombuffer(json.dumps(layer.get_config()).encode(), np.uint8)
+    arrays = {f"w_{i}": np.asarray(x) for i, x in enumerate(layer.get_weights())}
+    record(name, context=context, weights=w, config=config, **arrays)
+
+
 # torch
 mha = torch.nn.MultiheadAttention(D, 2, batch_first=True)
 context, w = mha(query, key, value, key_padding_mask=~keep, average_attn_weights=False)
 record("torch_mha", context=context, weights=w, **weights(mha))
-record(
-    "torch_sdpa",
-    context=torch.nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=keep[:, None]),
-)
+sdpa = torch.nn.functional.scaled_dot_product_attention
+bias = torch.randn(B, T, S).masked_fill(~keep[:, None], -torch.inf)
+record("torch_sdpa", context=sdpa(query, key, value, attn_mask=keep[:, None]))
+record("torch_sdpa_causal", context=sdpa(query, key, value, is_causal=True))
+record("torch_sdpa_bias", context=sdpa(query, key, value, attn_mask=bias, scale=0.7), bias=bias)
 
 # keras
 lists = {"mask": [None, keep]}
 for scale in (False, True):
-    layer = keras.layers.Attention(use_scale=scale)
-    context, w = layer([query, value, key], return_attention_scores=True, **lists)
-    record(f"keras_attention_{scale}", context=context, weights=w)
-layer = keras.layers.AdditiveAttention(use_scale=True)
-context, w = layer([query, value, key], return_attention_scores=True, **lists)
-record(
-    "keras_additive",
-    context=context,
-    weights=w,
-    scale=layer.scale.value if hasattr(layer.scale, "value") else layer.scale,
-)
-layer = keras.layers.MultiHeadAttention(num_heads=2, key_dim=4)
-context, w = layer(query, value, key, attention_mask=keep[:, None], return_attention_scores=True)
-record("keras_mha", context=context, weights=w, **{f"w_{i}": x for i, x in enumerate(layer.get_weights())})
-layer = keras.layers.GroupQueryAttention(head_dim=4, num_query_heads=4, num_key_value_heads=2)
-context, w = layer(query, value, key, attention_mask=keep[:, None], return_attention_scores=True)
-record("keras_gqa", context=context, weights=w, **{f"w_{i}": x for i, x in enumerate(layer.get_weights())})
+    for mode in ("dot", "concat"):
+        layer = keras.layers.Attention(use_scale=scale, score_mode=mode)
+        keras_record(f"keras_attention_{mode}_{scale}", layer, [query, value, key], **lists)
+    layer = keras.layers.AdditiveAttention(use_scale=scale)
+    keras_record(f"keras_additive_{scale}", layer, [query, value, key], **lists)
+layer = keras.layers.Attention()
+keras_record("keras_attention_causal", layer, [query, value, key], use_causal_mask=True, **lists)
+for name, layer in (
+    ("keras_mha", keras.layers.MultiHeadAttention(num_heads=2, key_dim=4)),
+    ("keras_mha_sizes", keras.layers.MultiHeadAttention(num_heads=3, key_dim=5, value_dim=2, output_shape=6)),
+    ("keras_mha_unbiased", keras.layers.MultiHeadAttention(num_heads=2, key_dim=4, use_bias=False)),
+    ("keras_gqa", keras.layers.GroupQueryAttention(head_dim=4, num_query_heads=4, num_key_value_heads=2)),
+    (
+        "keras_mqa_unbiased",
+        keras.layers.GroupQueryAttention(head_dim=3, num_query_heads=4, num_key_value_heads=1, use_bias=False),
+    ),
+):
+    keras_record(name, layer, query, value, key, attention_mask=keep[:, None])
 
 # entmax
 scores = torch.randn(20, 17) * 2
@@ -110,6 +123,10 @@ for name, module in (
         "speechbrain_location",
         speech.LocationAwareAttention(D, D, 6, 4, conv_channels=3, kernel_size=2, scaling=2.0),
     ),
+    (
+        "speechbrain_location_wide",
+        speech.LocationAwareAttention(D, D, 5, 9, conv_channels=1, kernel_size=4),
+    ),
 ):
     steps = [module(key, lengths, query[:, t]) for t in range(T)]
     record(
@@ -136,9 +153,10 @@ onmt = load(
     onmt__modules__sparse_activations=sparse,
 )
 for kind in ("dot", "general", "mlp"):
-    module = onmt.GlobalAttention(D, attn_type=kind)
-    state, w = module(query, key)
-    record(f"onmt_{kind}", state=state, weights=w, **weights(module))
+    for weigh in ("softmax", "sparsemax"):
+        module = onmt.GlobalAttention(D, attn_type=kind, attn_func=weigh)
+        state, w = module(query, key)
+        record(f"onmt_{kind}_{weigh}", state=state, weights=w, **weights(module))
 
 # AllenNLP: one query
 registrable = types.ModuleType("allennlp.common.registrable")
@@ -166,6 +184,16 @@ def masked_softmax(vector, mask, dim=-1):  # as in allennlp.nn.util, not memory 
 
 util.masked_softmax = masked_softmax
 util.tiny_value_of_dtype = lambda dtype: 1e-13
+PARTS = {"x": lambda x, y: x, "y": lambda x, y: y, "x*y": torch.mul, "x+y": torch.add, "x-y": torch.sub}
+
+
+def combine(combination, tensors, weights):  # as in allennlp.nn.util, by its description
+    parts = torch.broadcast_tensors(*(PARTS[part](*tensors) for part in combination.split(",")))
+    return torch.cat(parts, -1) @ weights
+
+
+util.get_combined_dim = lambda combination, dims: dims[0] * len(combination.split(","))
+util.combine_tensors_and_multiply = lambda *args: combine(*args).unsqueeze(1)
 nn_.util = util
 
 
@@ -176,18 +204,31 @@ class Activation:
 
 
 nn_.Activation = Activation
+activations = types.ModuleType("allennlp.nn.activations")
+activations.Activation = Activation
+sys.modules["allennlp.nn.activations"] = activations
 folder = allennlp_folder / "allennlp/modules/attention"
 sys.modules.update(stub | {"allennlp.common.registrable": registrable, "allennlp.nn": nn_, "allennlp.nn.util": util})
 load("allennlp.modules.attention.attention", folder / "attention.py")
 for kind, cls, args in (
     ("additive", "AdditiveAttention", (D, D)),
     ("bilinear", "BilinearAttention", (D, D)),
+    ("linear", "LinearAttention", (D, D)),
     ("cosine", "CosineAttention", ()),
     ("dot_product", "DotProductAttention", ()),
     ("scaled_dot_product", "ScaledDotProductAttention", (D,)),
 ):
     module = getattr(load(f"allennlp.modules.attention.{kind}_attention", folder / f"{kind}_attention.py"), cls)(*args)
+    if hasattr(module, "_bias"):
+        module._bias.data.fill_(0.3)
     record(f"allennlp_{kind}", weights=module(query[:, 0], key, keep), **weights(module))
+linear = sys.modules["allennlp.modules.attention.linear_attention"]
+bilinear = sys.modules["allennlp.modules.attention.bilinear_attention"]
+for name, module in (
+    ("allennlp_linear_more", linear.LinearAttention(D, D, "x,y,x*y,x-y", torch.relu)),
+    ("allennlp_bilinear_tanh", bilinear.BilinearAttention(D, D, torch.tanh)),
+):
+    record(name, weights=module(query[:, 0], key, keep), **weights(module))
 
 np.savez_compressed(Path(__file__).with_name("attention.npz"), **{name: numpy(x) for name, x in out.items()})
 print(len(out), "arrays")

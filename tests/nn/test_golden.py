@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 
 from regard import nn
+from regard.errors import SettingError
+from regard.nn import libraries
 
 GOLDEN = {
     name: torch.as_tensor(array)
@@ -22,16 +26,14 @@ def of(library):
     return {name.split("/")[1]: x for name, x in GOLDEN.items() if name.startswith(library + "/")}
 
 
+def state_of(golden):
+    return {name[2:]: x for name, x in golden.items() if name.startswith("w_")}
+
+
 def agrees(result, golden, weights=True):
     torch.testing.assert_close(result.context, golden["context"], atol=2e-6, rtol=1e-5)
     if weights:
         torch.testing.assert_close(result.weights, golden["weights"], atol=2e-6, rtol=1e-5)
-
-
-def fill(linear, weight, bias=None):
-    linear.weight.data = weight.clone()
-    if bias is not None:
-        linear.bias.data = bias.clone()
 
 
 @pytest.mark.parametrize("need_weights", [True, False])
@@ -39,10 +41,19 @@ def test_torch_sdpa(need_weights):
     agrees(nn.attend(QUERY, KEY, VALUE, mask=MASK, need_weights=need_weights), of("torch_sdpa"), weights=False)
 
 
+@pytest.mark.parametrize("need_weights", [True, False])
+def test_torch_sdpa_options(need_weights):
+    causal, biased = of("torch_sdpa_causal"), of("torch_sdpa_bias")
+    score, options = nn.ScaledDot(divisor=1 / 0.7), {"need_weights": need_weights}
+
+    agrees(nn.attend(QUERY, KEY, VALUE, causal="top-left", **options), causal, weights=False)
+    agrees(nn.attend(QUERY, KEY, VALUE, score=score, bias=biased["bias"], **options), biased, weights=False)
+
+
 def test_torch_multi_head():
     golden = of("torch_mha")
     theirs = torch.nn.MultiheadAttention(8, 2, batch_first=True)
-    theirs.load_state_dict({name[2:]: x for name, x in golden.items() if name.startswith("w_")})
+    theirs.load_state_dict(state_of(golden))
 
     agrees(nn.MultiHeadAttention.from_torch(theirs)(QUERY, KEY, VALUE, mask=MASK), golden)
 
@@ -69,37 +80,29 @@ def test_self_attention_in_one_product_is_that_of_torch():
     torch.testing.assert_close(ours(x, need_weights=False).context, theirs(x, x, x)[0])
 
 
-@pytest.mark.parametrize("scale", [False, True])
-def test_keras_attention(scale):
-    agrees(nn.attend(QUERY, KEY, VALUE, score="dot", mask=MASK), of(f"keras_attention_{scale}"))
+def keras_layer(golden):
+    """What ``from_keras`` asks a layer for."""
+    arrays = [x.numpy() for name, x in sorted(golden.items()) if name.startswith("w_")]
+    config = json.loads(golden["config"].numpy().tobytes())
+    return SimpleNamespace(get_config=lambda: config, get_weights=lambda: arrays)
 
 
-def test_keras_additive():
-    golden = of("keras_additive")
-    score = nn.Additive(8, 8, bias=False)
-    fill(score.query, torch.eye(8))
-    fill(score.key, torch.eye(8))
-    score.v.data = golden["scale"]
-
-    agrees(nn.Attention(score)(QUERY, KEY, VALUE, mask=MASK), golden)
-
-
-@pytest.mark.parametrize(("name", "heads", "kv_heads"), [("keras_mha", 2, 2), ("keras_gqa", 4, 2)])
-def test_keras_multi_head(name, heads, kv_heads):
+@pytest.mark.parametrize("name", sorted({name.split("/")[0] for name in GOLDEN if name.startswith("keras")}))
+def test_keras(name):
     golden = of(name)
-    ours = nn.MultiHeadAttention(heads * 4, heads, key_dim=8, kv_heads=kv_heads)
-    # Keras keeps kernels (in, heads, size) and biases (heads, size), in the order query, key, value, output
-    parts = [golden[f"w_{i}"] for i in range(8)]
-    ours.query = torch.nn.Linear(8, heads * 4)
-    ours.out = torch.nn.Linear(heads * 4, 8)
-    for linear, kernel, bias in zip((ours.query, ours.key, ours.value), parts[0:6:2], parts[1:6:2], strict=True):
-        fill(linear, kernel.flatten(1).T, bias.flatten())
-    fill(ours.out, parts[6].flatten(0, 1).T, parts[7])
+    ours = libraries.from_keras(keras_layer(golden), dim=8)
 
-    result = ours(QUERY, KEY, VALUE, mask=MASK)
+    agrees(ours(QUERY, KEY, VALUE, mask=MASK, causal="top-left" if name.endswith("causal") else False), golden)
 
-    torch.testing.assert_close(result.context, golden["context"], atol=2e-6, rtol=1e-5)
-    torch.testing.assert_close(result.weights, golden["weights"], atol=2e-6, rtol=1e-5)
+
+def test_what_keras_alone_can_do_is_refused():
+    layer = keras_layer(of("keras_mha"))
+    layer.get_config = lambda: {"num_heads": 2, "sliding_window": 3}
+
+    with pytest.raises(SettingError, match="sliding_window"):
+        libraries.from_keras(layer)
+    with pytest.raises(SettingError, match="dim="):
+        libraries.from_keras(keras_layer(of("keras_additive_False")))
 
 
 @pytest.mark.parametrize("name", ["sparsemax", "entmax15"])
@@ -112,72 +115,60 @@ def test_entmax(name):
     torch.testing.assert_close(grad, golden["grad"], atol=2e-6, rtol=1e-5)
 
 
-def chorowski(golden, mode, sharpening):
-    ours = nn.LocationSensitiveAttention(8, 8, 6, mode=mode, filters=3, width=5, sharpening=sharpening)
-    # SpeechBrain has a bias in each map; they add up to our one
-    fill(ours.query, golden["w_mlp_dec.weight"])
-    bias = golden["w_mlp_enc.bias"] + golden["w_mlp_dec.bias"]
-    if mode == "hybrid":
-        bias = bias + golden["w_mlp_loc.bias"]
-        fill(ours.features.convolve, golden["w_conv_loc.weight"])
-        fill(ours.location, golden["w_mlp_loc.weight"])
-    fill(ours.key, golden["w_mlp_enc.weight"], bias)
-    ours.w.data = golden["w_mlp_attn.weight"][0]
-    return ours
+@pytest.mark.parametrize(
+    ("name", "scaling"),
+    [("speechbrain_content", 1.5), ("speechbrain_location", 2.0), ("speechbrain_location_wide", 1.0)],
+)
+def test_speechbrain(name, scaling):
+    golden = of(name)
+
+    agrees(libraries.from_speechbrain(state_of(golden), scaling=scaling)(QUERY, KEY, mask=MASK), golden)
+
+
+@pytest.mark.parametrize("kind", ["dot", "general", "mlp"])
+@pytest.mark.parametrize("weigh", ["softmax", "sparsemax"])
+def test_opennmt(kind, weigh):
+    golden = of(f"onmt_{kind}_{weigh}")
+
+    result = libraries.from_opennmt(state_of(golden), weigh=weigh)(QUERY, KEY)
+
+    torch.testing.assert_close(result.weights, golden["weights"], atol=2e-6, rtol=1e-5)
+    torch.testing.assert_close(result.state, golden["state"], atol=2e-6, rtol=1e-5)
+
+
+def test_coverage_of_opennmt_is_refused():
+    with pytest.raises(SettingError, match="Coverage"):
+        libraries.from_opennmt({"linear_cover.weight": torch.zeros(8, 1)})
 
 
 @pytest.mark.parametrize(
-    ("name", "mode", "sharpening"),
-    [("speechbrain_content", "content", 1.5), ("speechbrain_location", "hybrid", 2.0)],
+    ("kind", "options"),
+    [
+        ("additive", {}),
+        ("bilinear", {}),
+        ("bilinear_tanh", {"activation": torch.tanh}),
+        ("linear", {}),
+        ("linear_more", {"combination": "x, y, x*y, x-y", "activation": torch.relu}),
+    ],
 )
-def test_speechbrain(name, mode, sharpening):
-    golden = of(name)
-    result = chorowski(golden, mode, sharpening)(QUERY, KEY, mask=MASK)
-    context = torch.nn.functional.linear(result.context, golden["w_mlp_out.weight"], golden["w_mlp_out.bias"])
-
-    torch.testing.assert_close(result.weights, golden["weights"], atol=2e-6, rtol=1e-5)
-    torch.testing.assert_close(context, golden["context"], atol=2e-6, rtol=1e-5)
-
-
-@pytest.mark.parametrize(("kind", "score"), [("dot", "dot"), ("general", "general"), ("mlp", "concat")])
-def test_opennmt(kind, score):
-    golden = of(f"onmt_{kind}")
-    ours = nn.LuongGlobalAttention(8, 8, score=score)
-    if kind == "general":
-        fill(ours.score.linear, golden["w_linear_in.weight"].T)  # theirs projects the query
-    if kind == "mlp":
-        ours.score = nn.Additive(8, 8)
-        fill(ours.score.query, golden["w_linear_query.weight"], golden["w_linear_query.bias"])
-        fill(ours.score.key, golden["w_linear_context.weight"])
-        ours.score.v.data = golden["w_v.weight"][0]
-    fill(ours.attentional.linear, golden["w_linear_out.weight"])
-
-    result = ours(QUERY, KEY)
-
-    torch.testing.assert_close(result.weights, golden["weights"], atol=2e-6, rtol=1e-5)
-    if kind != "mlp":  # theirs has a bias there, and no tanh
-        torch.testing.assert_close(result.state, golden["state"], atol=2e-6, rtol=1e-5)
-
-
-@pytest.mark.parametrize("kind", ["additive", "bilinear", "cosine", "dot_product", "scaled_dot_product"])
-def test_allennlp(kind):
+def test_allennlp(kind, options):
     golden = of(f"allennlp_{kind}")
-    match kind:
-        case "additive":
-            score = nn.Additive(8, 8, bias=False)
-            fill(score.query, golden["w__w_matrix"].T)
-            fill(score.key, golden["w__u_matrix"].T)
-            score.v.data = golden["w__v_vector"][:, 0]
-        case "bilinear":
-            score = nn.General(8, 8)
-            fill(score.linear, golden["w__weight_matrix"])
-        case "cosine":
-            score = nn.Cosine()
-        case "dot_product":
-            score = nn.Dot()
-        case _:
-            score = nn.ScaledDot()
 
-    result = nn.attend(QUERY[:, :1], KEY, score=score, mask=MASK)
+    result = libraries.from_allennlp(state_of(golden), **options)(QUERY[:, :1], KEY, mask=MASK)
 
     torch.testing.assert_close(result.weights[:, 0], golden["weights"], atol=2e-6, rtol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["cosine", "dot_product", "scaled_dot_product"])
+def test_allennlp_without_parameters(kind):
+    golden = of(f"allennlp_{kind}")
+    result = nn.attend(QUERY[:, :1], KEY, score=kind.removesuffix("_product"), mask=MASK)
+
+    torch.testing.assert_close(result.weights[:, 0], golden["weights"], atol=2e-6, rtol=1e-5)
+
+
+def test_what_allennlp_is_not_is_refused():
+    with pytest.raises(SettingError, match="not the state"):
+        libraries.from_allennlp({})
+    with pytest.raises(SettingError, match=r"x, y, x\*y.*got 'x/y'"):
+        libraries.from_allennlp({"_weight_vector": torch.ones(16), "_bias": torch.zeros(1)}, combination="x,x/y")

@@ -196,6 +196,16 @@ def test_the_mass_of_a_row_tells_a_gate_from_a_distribution():
         _ = nn.attend(QUERY, KEY, need_weights=False).mass
 
 
+@pytest.mark.parametrize("scale", [1.0, 100.0, 1e4])
+def test_shares_of_almost_nothing_are_nothing(scale):
+    scores = torch.linspace(-scale, -scale - 9, 4).requires_grad_()
+    weights = nn.ratio(scores, of=torch.nn.functional.softplus)
+    (grad,) = torch.autograd.grad(weights, scores, torch.randn(4))
+
+    close(weights.sum(), torch.tensor(1.0 if scale == 1.0 else 0.0))
+    assert grad.isfinite().all()
+
+
 def test_a_function_of_the_users_is_a_score_and_a_weighing():
     result = nn.attend(
         QUERY, KEY, score=lambda q, k: -(q @ k.mT).abs(), weigh=lambda scores, mask: torch.softmax(scores, -1)
@@ -264,6 +274,16 @@ def test_heads_may_have_masks_of_their_own():
 
     assert (weights[~mask] == 0).all()
     close(weights.sum(-1), mask.any(-1).float())
+
+
+def test_heads_may_have_any_size():
+    module = nn.MultiHeadAttention(8, 3, key_dim=6, value_dim=5, head_dim=4, head_value_dim=2, out_dim=7)
+    result = module(QUERY, torch.randn(2, 5, 6), torch.randn(2, 5, 5))
+
+    assert result.context.shape == (2, 3, 7)
+    assert result.weights.shape == (2, 3, 3, 5)
+    with pytest.raises(SettingError, match="head_dim"):
+        nn.MultiHeadAttention(8, 3)
 
 
 def test_memory_hops_ask_again():

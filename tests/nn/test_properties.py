@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from regard.errors import SettingError
-from regard.nn import CATALOGUE
+from regard.nn import CATALOGUE, causal_mask
 from tests.nn.cases import (
     DIM,
     FLAT,
@@ -49,6 +49,37 @@ def test_a_mask_that_is_not_boolean_is_refused_with_advice(name, dtype):
 
     with pytest.raises(TypeError, match=r"boolean tensor, True = may attend.*bias="):
         call(name, build(name), given)
+
+
+@pytest.mark.parametrize("name", QUERIED)
+def test_a_mask_may_have_any_number_of_axes(name):
+    module, given = build(name), inputs()
+    everything = call(name, module, given).context
+
+    for shape in ((), (6,), (1, 1), (1, 1, 1)):
+        for need_weights in (True, False):
+            full, none = (
+                call(name, module, replace(given, mask=torch.full(shape, fill)), need_weights=need_weights)
+                for fill in (True, False)
+            )
+            close(full.context, everything)
+            assert (none.context == 0).all()
+
+
+@pytest.mark.parametrize("name", QUERIED)
+def test_a_source_is_prepared_under_the_same_rule(name):
+    module, given = build(name), inputs()
+
+    with pytest.raises(TypeError, match="boolean tensor, True = may attend"):
+        module.precompute(given.key, mask=torch.ones(3, 1, 6))
+    with pytest.raises(SettingError, match="S = 6"):
+        module.precompute(given.key, mask=torch.ones(3, 1, 4, dtype=torch.bool))
+
+
+@pytest.mark.parametrize("name", QUERIED)
+def test_a_bias_that_is_no_number_to_add_is_refused_with_advice(name):
+    with pytest.raises(SettingError, match=r"bias.*Masks go to `mask=`"):
+        call(name, build(name), inputs(), bias=torch.ones(3, 4, 6, dtype=torch.bool))
 
 
 @every
@@ -282,6 +313,41 @@ def test_half_precision_runs_and_stays_finite(name, weigh, dtype):
             assert all(grad is None or grad.isfinite().all() for grad in grads)
 
 
+@pytest.mark.parametrize(("name", "weigh"), [pair for pair in PAIRS if pair[1] != "literal"])  # which has no bound
+@pytest.mark.parametrize("dtype", [torch.float32, *HALF])
+def test_huge_scores_stay_finite(name, weigh, dtype):
+    size = 1e4 if dtype == torch.float32 else 100.0
+    given = masked(inputs(dtype=dtype))
+    leaves = [x.detach().requires_grad_() for x in (size * given.query, size * given.key, given.value)]
+    given = replace(given, query=leaves[0], key=leaves[1], value=leaves[2])
+    module = build(name, weigh, dtype)
+
+    for need_weights in (True, False):
+        outcome = call(name, module, given, need_weights=need_weights)
+        assert outcome.context.isfinite().all()
+        assert (outcome.context[empty_rows(name, given)] == 0).all()
+        assert outcome.weights is None or outcome.weights.isfinite().all()
+        if outcome.context.requires_grad:
+            wanted = [*leaves, *module.parameters()]
+            grads = torch.autograd.grad(outcome.context.float().sum(), wanted, allow_unused=True)
+            assert all(grad is None or grad.isfinite().all() for grad in grads)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("need_weights", [True, False])
+def test_autocast_runs_and_stays_near(name, need_weights):
+    module, given = build(name, dtype=torch.float32), masked(inputs(dtype=torch.float32))
+    leaves = [x.requires_grad_() for x in given.tensors()]
+
+    with torch.autocast("cpu", torch.bfloat16):
+        outcome = call(name, module, given, need_weights=need_weights)
+    grads = torch.autograd.grad(outcome.context.float().sum(), [*leaves, *module.parameters()], allow_unused=True)
+
+    assert all(grad is None or grad.isfinite().all() for grad in grads)
+    if name != "hardmax":  # whose choice may flip
+        close(outcome.context.float(), call(name, module, given).context, 0.1)
+
+
 # 6. Shapes
 
 
@@ -304,6 +370,37 @@ def test_any_number_of_leading_axes(name, lead):
             mask=given.mask.flatten(0, -3),
         )
         close(asked.context.flatten(0, len(lead) - 1), call(name, module, flat).context)
+
+
+@pytest.mark.parametrize("name", QUERIED)
+@pytest.mark.parametrize(("ours", "theirs"), [((2, 1), (1, 3)), ((2, 3), (3,)), ((), (3,)), ((3,), ())])
+def test_leading_axes_broadcast(name, ours, theirs):
+    module, asks, source = build(name), inputs(lead=ours), inputs(lead=theirs, seed=5)
+    lead = torch.broadcast_shapes(ours, theirs)
+    mask = torch.rand(*lead, 4, 6, generator=torch.Generator().manual_seed(3)) < 0.6
+    given = [asks.query, source.key, source.value]
+    wide = [x.expand(*lead, *x.shape[-2:]) for x in given]
+
+    for need_weights in (True, False):
+        whole = module(*wide, mask=mask, need_weights=need_weights)
+        broadcast = module(*given, mask=mask, need_weights=need_weights)
+        close(broadcast.context, whole.context)
+        if need_weights:
+            close(broadcast.weights, whole.weights)
+
+
+@pytest.mark.parametrize("name", QUERIED)
+@pytest.mark.parametrize("align", ["top-left", "bottom-right"])
+@pytest.mark.parametrize(("steps", "size"), [(2, 5), (5, 2), (1, 4), (4, 1)])
+def test_every_alignment_of_causal_is_its_mask(name, align, steps, size):
+    module, given = build(name), inputs(steps=steps, size=size)
+    ahead = causal_mask(steps, size, align)
+    by_mask = call(name, module, replace(given, mask=ahead)).context
+
+    for need_weights in (True, False):
+        context = call(name, module, given, causal=align, need_weights=need_weights).context
+        close(context, by_mask)
+        assert (context[:, ~ahead.any(-1)] == 0).all()
 
 
 @pytest.mark.parametrize("name", QUERIED)

@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from regard.errors import SettingError
 from regard.nn.kernels import additive_backward_rows, additive_rows
 from regard.nn.score import Score
 from regard.nn.shapes import array, broadcast, by_rows, fold_vmap, one_axis, shards
@@ -58,13 +59,27 @@ class Additive(Score):
         The size of v; ``query_dim``, if not given.
     bias : bool
         Whether there is a b.
+    project : bool
+        Whether there are W, U and b; without, v' tanh(q + k) of queries and keys of one size.
     """
 
-    def __init__(self, query_dim: int, key_dim: int, hidden_dim: int | None = None, *, bias: bool = True) -> None:
+    def __init__(
+        self,
+        query_dim: int,
+        key_dim: int,
+        hidden_dim: int | None = None,
+        *,
+        bias: bool = True,
+        project: bool = True,
+    ) -> None:
         super().__init__()
         hidden_dim = hidden_dim or query_dim
-        self.query = nn.Linear(query_dim, hidden_dim, bias=bias)
-        self.key = nn.Linear(key_dim, hidden_dim, bias=False)
+        if not project and not query_dim == key_dim == hidden_dim:
+            raise SettingError(
+                f"Without projections, queries, keys and v have one size; got {query_dim}, {key_dim} and {hidden_dim}."
+            )
+        self.query = nn.Linear(query_dim, hidden_dim, bias=bias) if project else nn.Identity()
+        self.key = nn.Linear(key_dim, hidden_dim, bias=False) if project else nn.Identity()
         self.v = nn.Parameter(torch.empty(hidden_dim).uniform_(-1, 1) / hidden_dim**0.5)
 
     def queries(self, query: Tensor) -> Tensor:

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F  # noqa: N812 - the name that everyone uses
 
+from regard.errors import SettingError
 from regard.nn.combine import average
 from regard.nn.fused import scaled_dot_product
 from regard.nn.masks import Causal, join, silence_all
@@ -100,7 +101,11 @@ def allowed(mask: Tensor | None, bias: Tensor | None) -> Tensor | None:
     """The mask, less the slots that a bias of -inf forbids."""
     if bias is None:
         return mask
-    open_ = bias > -torch.inf
+    if not bias.is_floating_point():
+        raise SettingError(
+            f"`bias` is added to the scores and must be floating; got {bias.dtype}. Masks go to `mask=`."
+        )
+    open_: Tensor = torch.atleast_2d(bias > -torch.inf)  # type: ignore[no-untyped-call]
     return open_ if mask is None else mask & open_
 
 
@@ -157,14 +162,15 @@ def fused(
     """The context of a dot product under softmax, by PyTorch's fused kernel."""
     dtype = value.dtype
     query, key, scale, _ = score.factors(query, key)
-    value = value.to(query.dtype)
+    wide = torch.promote_types(query.dtype, key.dtype)  # under autocast they may differ
+    query, key, value = query.to(wide), key.to(wide), value.to(wide)
     if bias is not None:
         mask = torch.where(bias > -torch.inf if mask is None else mask, bias.to(query.dtype), -torch.inf)
 
     lead = broadcast(query.shape[:-2], key.shape[:-2], value.shape[:-2])
     lead = lead if mask is None else broadcast(lead, mask.shape[:-2])
     query, key, value = (_four_axes(x, lead) for x in (query, key, value))
-    mask = mask if mask is None else _four_axes(mask if mask.ndim > 1 else mask[None], lead)
+    mask = mask if mask is None else _four_axes(mask, lead)
     context = scaled_dot_product(query, key, value, mask, scale / temperature)
     return context.reshape(*lead, *context.shape[-2:]).to(dtype)
 

@@ -34,16 +34,15 @@ def scaled_dot_product(query: Tensor, key: Tensor, value: Tensor, mask: Tensor |
     mask : broadcast to (B, H, T, S), optional
         Boolean, True = may attend, or numbers to add.
     """
-    width, depth = value.shape[-1], key.shape[-1]
-    query, key = _filled(query, width), _filled(key, width)
+    width, depth = value.shape[-1], max(key.shape[-1], value.shape[-1])
+    query, key, value = _filled(query, depth), _filled(key, depth), _filled(value, depth)
     if not _lifts(query, key, value, mask):
-        value = _filled(value, depth)
         return F.scaled_dot_product_attention(query, key, value, attn_mask=mask, scale=scale)[..., :width]
     if mask is not None and mask.dtype == torch.bool:
         mask = torch.zeros((), dtype=query.dtype).masked_fill(~mask, -torch.inf)
     context: Tensor
     context, _ = _Lifted.apply(query, key, value, mask, scale)  # type: ignore[no-untyped-call]
-    return context
+    return context[..., :width]
 
 
 def _filled(x: Tensor, width: int) -> Tensor:
@@ -64,9 +63,7 @@ def _lifts(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> bo
 class _Lifted(torch.autograd.Function):
     @staticmethod
     def forward(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, scale: float) -> Any:
-        width = value.shape[-1]
-        context, total = _FORWARD(query, key, _filled(value, key.shape[-1]), attn_mask=mask, scale=scale)
-        return context[..., :width], total
+        return _FORWARD(query, key, value, attn_mask=mask, scale=scale)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
@@ -77,10 +74,8 @@ class _Lifted(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor, _: Tensor) -> Any:
         query, key, value, mask, context, total = ctx.saved_tensors
-        width, depth = value.shape[-1], key.shape[-1]
-        grad, value, context = (_filled(x, depth) for x in (grad, value, context))
         lift = LIFT if total.abs().amax() > FAR else 0.0  # a cheap sign of scores that are far apart
         total = total - lift if lift else total
         grads = _BACKWARD(grad, query, key, value, context, total, 0.0, False, attn_mask=mask, scale=ctx.scale)
         d_query, d_key, d_value = (x.mul_(math.exp(-lift)) if lift else x for x in grads)
-        return d_query, d_key, d_value[..., :width], None, None
+        return d_query, d_key, d_value, None, None

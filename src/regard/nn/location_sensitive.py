@@ -53,6 +53,9 @@ class LocationSensitiveAttention(nn.Module):
         Weigh only so many of the highest scores.
     window : int, optional
         Attend only to so many positions on either side of the median of the previous weights.
+    value_dim, out_dim : int, optional
+        Sizes of what is read (``key_dim``, if not given) and of an affine map of the context, which the
+        paper has not; zero where nothing was read. None: no map.
     """
 
     def __init__(
@@ -69,6 +72,8 @@ class LocationSensitiveAttention(nn.Module):
         weigh: str | Weigh = "softmax",
         keep: int | None = None,
         window: int | None = None,
+        value_dim: int | None = None,
+        out_dim: int | None = None,
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
@@ -86,6 +91,7 @@ class LocationSensitiveAttention(nn.Module):
         self.query = None if mode == "location" else nn.Linear(query_dim, hidden_dim, bias=False)
         self.features = None if mode == "content" else LocationFeatures(filters, width)
         self.location = None if mode == "content" else nn.Linear(filters, hidden_dim, bias=False)
+        self.out = None if out_dim is None else nn.Linear(value_dim or key_dim, out_dim)
         self.w = nn.Parameter(torch.empty(hidden_dim).uniform_(-1, 1) / hidden_dim**0.5)
 
     def precompute(self, key: Tensor, value: Tensor | None = None, *, mask: Tensor | None = None) -> Memory:
@@ -135,11 +141,14 @@ class LocationSensitiveAttention(nn.Module):
         if not steps:
             nothing = state.new_zeros(*lead, 0, size)
             context = nothing.to(value.dtype) @ value
+            context = context if self.out is None else self.out(context)
             asked = nothing if need_weights else None
             return AttentionResult(context, asked, asked, state)
         weights = torch.stack(weighed, -2).to(value.dtype)
         kept = F.dropout(weights, self.dropout) if self.dropout and self.training else weights
         context = kept @ value
+        if self.out is not None:
+            context = torch.where(may.any(-1, keepdim=True), self.out(context), 0)
         if not need_weights:
             return AttentionResult(context, state=state)
         return AttentionResult(context, weights, torch.stack(scored, -2), state)

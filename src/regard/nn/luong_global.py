@@ -21,7 +21,7 @@ LuongScore = Literal["dot", "general", "concat", "location"]
 AnyScore = LuongScore | str | Score | Callable[[Tensor, Tensor], Tensor]
 
 
-def luong_score(score: AnyScore, query_dim: int, key_dim: int, positions: int | None) -> Score:
+def luong_score(score: AnyScore, query_dim: int, key_dim: int, positions: int | None, *, bias: bool = False) -> Score:
     """The four scores of the paper by name, and any other.
 
     dot:       h·s
@@ -40,7 +40,7 @@ def luong_score(score: AnyScore, query_dim: int, key_dim: int, positions: int | 
         case "general":
             return General(query_dim, key_dim)
         case "concat":
-            return Additive(query_dim, key_dim, bias=False)
+            return Additive(query_dim, key_dim, bias=bias)
         case "location" if positions is None:
             raise SettingError("The score 'location' needs `positions`, the length of the longest source.")
         case "location":
@@ -73,6 +73,10 @@ class LuongGlobalAttention(Attention):
         Size of h̃; ``query_dim``, if not given.
     positions : int, optional
         The longest source, for "location".
+    bias : bool
+        Whether the maps of "concat" and of h̃ have one; the paper's have none.
+    tanh : bool
+        Whether h̃ has a tanh.
     weigh, dropout
         See ``Attention``.
     """
@@ -86,11 +90,13 @@ class LuongGlobalAttention(Attention):
         value_dim: int | None = None,
         attentional_dim: int | None = None,
         positions: int | None = None,
+        bias: bool = False,
+        tanh: bool = True,
         weigh: str | Weigh = "softmax",
         dropout: float = 0.0,
     ) -> None:
-        super().__init__(luong_score(score, query_dim, key_dim, positions), weigh, dropout=dropout)
-        self.attentional = Attentional(value_dim or key_dim, query_dim, attentional_dim)
+        super().__init__(luong_score(score, query_dim, key_dim, positions, bias=bias), weigh, dropout=dropout)
+        self.attentional = Attentional(value_dim or key_dim, query_dim, attentional_dim, bias=bias, tanh=tanh)
 
     def forward(
         self,

@@ -145,7 +145,7 @@ class LuongLocalAttention(nn.Module):
         if isinstance(self.score, DotFamily) and keys.dtype in (torch.float32, torch.float64):
             q, k, scale, own = self.score.factors(query, keys)
             scores = window_scores(q * scale, k, start, width)
-            return scores if own is None else scores + own
+            return scores if own is None else scores + own()
         near = gathered(keys, start, width)  # (..., T, width, K)
         return self.score.compare(query[..., None, :], near)[..., 0, :]
 

@@ -99,28 +99,39 @@ def source_mask(mask: Tensor | None, sources: int, device: torch.device) -> Tens
     """``join`` where there is no axis of queries: the mask is (..., S)."""
     mask = check_mask(mask)
     rows = join(mask if mask is None or not mask.ndim else mask[..., None, :], False, 1, sources, device)
-    return rows if rows is None or rows.ndim < 2 else rows[..., 0, :]
+    return rows if rows is None else rows[..., 0, :]
 
 
 def join(mask: Tensor | None, causal: Causal, queries: int, sources: int, device: torch.device) -> Tensor | None:
-    """The mask and the causal mask in one; None where everything may be attended to, and there is something."""
-    mask = check_mask(mask)
-    if mask is not None and mask.ndim and mask.shape[-1] not in (1, sources):
-        raise SettingError(
-            f"`mask` must broadcast to (..., T, S) with S = {sources}; got {tuple(mask.shape)}. "
-            "lengths_mask(lengths, size) makes one."
-        )
-    if mask is not None and mask.ndim > 1 and mask.shape[-2] not in (1, queries):
+    """The mask and the causal mask in one, of two axes or more; None where everything may be attended to, and
+    there is something.
+    """
+    mask = _check_sources(mask, sources)
+    if mask is not None and mask.shape[-2] not in (1, queries):
         raise SettingError(
             f"`mask` must broadcast to (..., T, S) with T = {queries} and S = {sources}; got {tuple(mask.shape)}. "
             "A mask (batch, S) needs an axis for the queries: mask[:, None]."
         )
     if mask is None and not sources:
-        mask = torch.zeros(0, dtype=torch.bool, device=device)
+        mask = torch.zeros(1, 0, dtype=torch.bool, device=device)
     if causal is False:
         return mask
     ahead = causal_mask(queries, sources, causal, device=device)
     return ahead if mask is None else mask & ahead
+
+
+def _check_sources(mask: Tensor | None, sources: int) -> Tensor | None:
+    """A boolean mask that fits the sources, with an axis for the queries and one for the sources."""
+    mask = check_mask(mask)
+    if mask is None:
+        return None
+    if mask.ndim and mask.shape[-1] not in (1, sources):
+        raise SettingError(
+            f"`mask` must broadcast to (..., T, S) with S = {sources}; got {tuple(mask.shape)}. "
+            "lengths_mask(lengths, size) makes one."
+        )
+    rows: Tensor = torch.atleast_2d(mask)  # type: ignore[no-untyped-call]
+    return rows
 
 
 def silence(mask: Tensor | None, source: Tensor) -> Tensor:
@@ -132,10 +143,8 @@ def silence(mask: Tensor | None, source: Tensor) -> Tensor:
     source : (..., S, D)
         Keys or values.
     """
-    if mask is None:
-        return source
-    seen = mask.any(-2) if mask.ndim > 1 else mask
-    return torch.where(_like(seen, source)[..., None], source, 0)
+    mask = _check_sources(mask, source.shape[-2])
+    return source if mask is None else torch.where(_like(mask.any(-2), source)[..., None], source, 0)
 
 
 def silence_all(mask: Tensor | None, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -148,7 +157,7 @@ def silence_all(mask: Tensor | None, query: Tensor, key: Tensor, value: Tensor) 
 
 def silence_queries(mask: Tensor | None, query: Tensor) -> Tensor:
     """Zero the queries that may not attend to anything."""
-    return query if mask is None or mask.ndim < 2 else silence(mask.mT, query)
+    return query if mask is None else silence(mask.mT, query)
 
 
 def _like(seen: Tensor, source: Tensor) -> Tensor:

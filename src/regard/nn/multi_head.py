@@ -23,23 +23,29 @@ class MultiHeadAttention(nn.Module):
     """Several attentions side by side, each on its own projection.
 
         head[i] = attend(Q Wq[i], K Wk[i], V Wv[i]),   context = [head[1]; ...; head[H]] Wo
-        with score q·k / √(dim / H) and softmax, unless told otherwise
+        with score q·k / √d, d the size of a head's queries and keys, and softmax, unless told otherwise
 
     Parameters
     ----------
     dim : int
-        Size of queries and of the context.
+        Size of queries.
     heads : int
-        H; divides ``dim``.
+        H; divides ``dim`` where ``head_dim`` is not given.
     key_dim, value_dim : int, optional
         Sizes of keys and values; ``dim`` and ``key_dim``, if not given.
     kv_heads : int, optional
         Heads of keys and values, each shared by a run of H / kv_heads query heads (grouped queries); H, if
         not given.
+    head_dim : int, optional
+        d, the size of queries and keys in a head; ``dim / H``, if not given.
+    head_value_dim : int, optional
+        Size of values in a head; d, if not given.
+    out_dim : int, optional
+        Size of the context; ``dim``, if not given.
     bias : bool
         Whether the projections have one.
     score, weigh, dropout
-        See ``Attention``; a score with parameters gets queries and keys of size ``dim / H``.
+        See ``Attention``; a score with parameters gets queries and keys of size d.
     """
 
     def __init__(
@@ -50,6 +56,9 @@ class MultiHeadAttention(nn.Module):
         key_dim: int | None = None,
         value_dim: int | None = None,
         kv_heads: int | None = None,
+        head_dim: int | None = None,
+        head_value_dim: int | None = None,
+        out_dim: int | None = None,
         bias: bool = True,
         score: str | Score | Callable[[Tensor, Tensor], Tensor] = "scaled_dot",
         weigh: str | Weigh = "softmax",
@@ -57,18 +66,19 @@ class MultiHeadAttention(nn.Module):
     ) -> None:
         super().__init__()
         kv_heads = kv_heads or heads
-        if dim % heads or heads % kv_heads:
+        if (head_dim is None and dim % heads) or heads % kv_heads:
             raise SettingError(
-                f"`heads` must divide `dim`, and `kv_heads` divide `heads`; got {dim}, {heads}, {kv_heads}."
+                f"`heads` must divide `dim`, and `kv_heads` divide `heads`; got dim={dim}, heads={heads}, "
+                f"kv_heads={kv_heads}. With `head_dim` any number of heads goes."
             )
-        key_dim = key_dim or dim
+        key_dim, head_dim = key_dim or dim, head_dim or dim // heads
+        head_value_dim = head_value_dim or head_dim
         self.heads, self.kv_heads, self.dropout = heads, kv_heads, dropout
         self.score, self.weigh = resolve_score(score), resolve_weigh(weigh)
-        narrow = dim // heads * kv_heads
-        self.query = nn.Linear(dim, dim, bias=bias)
-        self.key = nn.Linear(key_dim, narrow, bias=bias)
-        self.value = nn.Linear(value_dim or key_dim, narrow, bias=bias)
-        self.out = nn.Linear(dim, dim, bias=bias)
+        self.query = nn.Linear(dim, heads * head_dim, bias=bias)
+        self.key = nn.Linear(key_dim, kv_heads * head_dim, bias=bias)
+        self.value = nn.Linear(value_dim or key_dim, kv_heads * head_value_dim, bias=bias)
+        self.out = nn.Linear(heads * head_value_dim, out_dim or dim, bias=bias)
 
     @classmethod
     def from_torch(cls, module: nn.MultiheadAttention) -> MultiHeadAttention:
@@ -126,7 +136,7 @@ class MultiHeadAttention(nn.Module):
         Parameters
         ----------
         mask, bias : broadcast to (..., T, S), or with an axis of heads to (..., H, T, S)
-            The axis of heads is told by there being one axis more than ``query`` has.
+            The axis of heads is told by there being one axis more than queries or keys have.
 
         Returns
         -------
@@ -135,7 +145,8 @@ class MultiHeadAttention(nn.Module):
         """
         key = query if key is None else key
         sources = (key.keys if isinstance(key, Memory) else key).shape[-2]
-        mask, bias = (_per_head(x, query.ndim) for x in (mask, bias))
+        axes = max(query.ndim, key.keys.ndim - 1 if isinstance(key, Memory) else key.ndim)
+        mask, bias = (_per_head(x, axes) for x in (mask, bias))
         mask = allowed(join(mask, causal, query.shape[-2], sources, query.device), bias)
         over_heads = _over_heads(mask)
         if isinstance(key, Memory):

@@ -16,19 +16,20 @@ from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812 - the name that everyone uses
 
 from regard.errors import SettingError, nearest
-from regard.nn.shapes import broadcast, transformed
+from regard.nn.kernels import unit_backward_rows, unit_rows
+from regard.nn.shapes import array, broadcast, by_rows, transformed
 
 
 class Factors(NamedTuple):
     """A score as a dot product, and a term of the query alone, which softmax does not see.
 
-    score[t, s] = scale · query[t] · key[s] + own[t],   own (..., T, 1)
+    score[t, s] = scale · query[t] · key[s] + own()[t],   own() (..., T, 1), computed only where it counts
     """
 
     query: Tensor
     key: Tensor
     scale: float = 1.0
-    own: Tensor | None = None
+    own: Callable[[], Tensor] | None = None
 
 
 class Score(nn.Module):
@@ -62,7 +63,7 @@ class DotFamily(Score):
         """Scores as one matrix product."""
         query, key, scale, own = self.factors(query, key)
         scores = products(query, key, scale)
-        return scores if own is None else scores + own.to(scores.dtype)
+        return scores if own is None else scores + own().to(scores.dtype)
 
 
 def products(query: Tensor, key: Tensor, scale: float = 1.0) -> Tensor:
@@ -123,7 +124,7 @@ class Biaffine(DotFamily):
 
     def factors(self, query: Tensor, key: Tensor) -> Factors:
         """(W' q + w)·k, and u·q + b."""
-        return Factors(query[..., :-1], key, own=query[..., -1:])
+        return Factors(query[..., :-1], key, own=lambda: query[..., -1:])
 
 
 class Cosine(DotFamily):
@@ -154,7 +155,7 @@ def unit(vectors: Tensor) -> Tensor:
 
 
 class _Unit(torch.autograd.Function):
-    """``torch.nn.functional.normalize`` in half the passes over memory, which matters beside a fused kernel.
+    """``torch.nn.functional.normalize`` in one pass over memory, which matters beside a fused kernel.
 
     u = x / |x|,   d_x = (g - (u·g) u) / |x|
     """
@@ -163,6 +164,8 @@ class _Unit(torch.autograd.Function):
 
     @staticmethod
     def forward(vectors: Tensor) -> Tensor:
+        if _has_kernel(vectors):
+            return _over_rows(unit_rows, vectors)
         return vectors * _inverse_length(vectors)
 
     @staticmethod
@@ -172,10 +175,25 @@ class _Unit(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Any:
         (vectors,) = ctx.saved_tensors
+        if _has_kernel(vectors) and not torch.is_grad_enabled():
+            return _over_rows(unit_backward_rows, vectors, grad)
         inverse = _inverse_length(vectors)
         along = torch.linalg.vecdot(vectors, grad)[..., None] * inverse.square()
-        across = torch.addcmul(grad, vectors, along, value=-1)
-        return across * inverse if transformed() or torch.is_grad_enabled() else across.mul_(inverse)
+        return (grad - along * vectors) * inverse
+
+
+def _has_kernel(vectors: Tensor) -> bool:
+    """Whether compiled loops take these: outside they would be slower, or unseen."""
+    return vectors.device.type == "cpu" and vectors.dtype in (torch.float32, torch.float64) and not transformed()
+
+
+def _over_rows(kernel: Callable[..., None], *given: Tensor) -> Tensor:
+    """What a compiled loop over the rows of (..., D) gives, in the same shape."""
+    rows = [array(x).reshape(-1, x.shape[-1]) for x in given]
+    made = torch.empty(given[0].shape, dtype=given[0].dtype)  # aligned as matrix products like it, unlike NumPy's
+    out = made.numpy().reshape(rows[0].shape)
+    by_rows(lambda i, j: kernel(*rows, i, j, out), len(out), out.size)
+    return made
 
 
 def _inverse_length(vectors: Tensor) -> Tensor:
@@ -195,9 +213,12 @@ class SquaredDistance(DotFamily):
         if query.dtype in (torch.float16, torch.bfloat16):  # squares leave the range of halves, and their digits
             query, key = query.float(), key.float()
         query, key = _Squares.apply(query, key)  # type: ignore[no-untyped-call]
-        return Factors(
-            query, key, 2 * self.scale, -self.scale * torch.linalg.vecdot(query[..., :-1], query[..., :-1])[..., None]
-        )
+        return Factors(query, key, 2 * self.scale, lambda: -self.scale * _square(query[..., :-1]))
+
+
+def _square(vectors: Tensor) -> Tensor:
+    square: Tensor = torch.linalg.vecdot(vectors, vectors)
+    return square[..., None]
 
 
 class _Squares(torch.autograd.Function):

@@ -112,9 +112,9 @@ def ratio(scores: Tensor, mask: Tensor | None = None, *, of: Callable[[Tensor], 
 
         w[s] = F(x[s]) / Σⱼ F(x[j])
 
-    Zero throughout where every F is zero. ``exp`` is the only increasing F whose weights do not move when all
-    scores rise together, and so is computed as ``softmax``, which never overflows; another F counts as the
-    largest float where it does.
+    Zero throughout where every F is zero, or so small that dividing by it would overflow. ``exp`` is the
+    only increasing F whose weights do not move when all scores rise together, and so is computed as
+    ``softmax``, which never overflows; another F counts as the largest float where it does.
     """
     if of is torch.exp:
         return softmax(scores, mask)
@@ -215,8 +215,9 @@ def _share(chosen: Tensor, mask: Tensor | None, dtype: torch.dtype) -> Tensor:
 
 
 def _shares(amounts: Tensor) -> Tensor:
-    total = amounts.sum(-1, keepdim=True)
-    return amounts / torch.where(total == 0, 1, total)
+    total, limits = amounts.sum(-1, keepdim=True), torch.finfo(amounts.dtype)
+    nothing = total <= limits.tiny / limits.eps
+    return torch.where(nothing, 0, amounts / torch.where(nothing, 1, total))
 
 
 WEIGHINGS: dict[str, Callable[..., Tensor]] = {
