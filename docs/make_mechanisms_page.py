@@ -1,7 +1,8 @@
 """Write docs/mechanisms.md and its pictures from the catalogue; ``--check`` tells whether they are fresh.
 
 Each picture is the mechanism itself, run: where it has parameters it has first been trained for a moment to
-align eight steps with eight sources, last with first, or in order where the mechanism moves forward.
+align eight steps with eight sources, each like its neighbours; last with first, or in order where the mechanism
+moves forward.
 """
 
 from __future__ import annotations
@@ -44,7 +45,13 @@ HEAD = """# Mechanisms
 
 Every mechanism is `score × weigh × combine × state`; `regard.nn.mechanism(name, query_dim=..., key_dim=...)`
 builds it, and `regard mechanisms` lists them. Masks are boolean, True = may attend; a row with nothing to
-attend to is zero throughout. The pictures were drawn by running each mechanism: dark is much attention.
+attend to is zero throughout. The pictures were drawn by running each mechanism after a short training: dark
+is much attention.
+
+Where another library computes the same, its name is given under "same numbers as"; `regard.nn.libraries` has
+`from_keras`, `from_opennmt`, `from_speechbrain` and `from_allennlp`, which turn their modules into ours. The
+weighings `sparsemax` and `entmax15` are those of the package entmax. All of this is compared with numbers
+recorded from those libraries.
 """
 
 
@@ -54,7 +61,8 @@ def picture(entry: Mechanism) -> Tensor:
     module = mechanism(entry.name, query_dim=SIZE, key_dim=SIZE, **OPTIONS.get(entry.name, {}))
     match entry.form:
         case "query":
-            key = 3 * torch.eye(SIZE)
+            place = torch.arange(SIZE)
+            key = 2 * torch.exp(-((place - place[:, None]) ** 2) / 2)  # neighbours are alike
             order = torch.arange(SIZE) if entry.name in FORWARD else torch.arange(SIZE).flip(0)
             return align(module, key[order], key, order)
         case "pool":
@@ -75,11 +83,13 @@ def align(module: nn.Module, query: Tensor, key: Tensor, order: Tensor) -> Tenso
     """The weights, after some steps toward an alignment where there is anything to train."""
     parameters = [p for p in module.parameters() if p.requires_grad]
     optimizer = torch.optim.Adam(parameters, lr=0.03) if parameters else None
-    for _ in range(300 if optimizer else 0):
+    for _ in range(400 if optimizer else 0):
         weights = module(query, key).weights
         if not weights.requires_grad:
             break
         aligned = weights[..., torch.arange(len(order)), order]
+        if aligned.mean() > 0.6:  # enough to see where it looks, and what it leaves to the neighbours
+            break
         optimizer.zero_grad()
         (-(aligned + 1e-3).log().mean()).backward()
         optimizer.step()
@@ -115,6 +125,8 @@ def section(entry: Mechanism) -> str:
         f", {name}=..." for name in OPTIONS.get(entry.name, {}) if name in ("positions", "length", "ancestors")
     )
     dims = "key_dim=64" if entry.form in ("pool", "documents", "codes") else "query_dim=64, key_dim=64"
+    same = f"\n\nSame numbers as {entry.same_as}." if entry.same_as else ""
+    built = type(mechanism(entry.name, **{"query_dim": 8, "key_dim": 8, **OPTIONS.get(entry.name, {})})).__name__
     return f"""
 ## {entry.name}
 
@@ -126,9 +138,9 @@ def section(entry: Mechanism) -> str:
 |---|---|---|---|
 | {cell(entry.score)} | {cell(entry.weigh)} | {cell(entry.combine)} | {cell(entry.state)} |
 
-Deviations: {entry.deviations}.
+Deviations: {entry.deviations}.{same}
 
-    mechanism("{entry.name}", {dims}{options})
+    mechanism("{entry.name}", {dims}{options})  # {built}
 
 ![Weights of {entry.name}](mechanisms/{entry.name}.svg)
 
@@ -141,10 +153,10 @@ def cell(text: str) -> str:
 
 
 def same_picture(old: str, new: str) -> bool:
-    """Equal but for shades that differ by what another processor's rounding does in training."""
+    """Equal but for shades that differ by what another processor's rounding does in training, be it a step more."""
     shade = re.compile(r"rgb\((\d+),\d+,\d+\)")
     then, now = ([int(x) for x in shade.findall(text)] for text in (old, new))
-    return shade.sub("", old) == shade.sub("", new) and all(abs(a - b) <= 8 for a, b in zip(then, now, strict=True))
+    return shade.sub("", old) == shade.sub("", new) and all(abs(a - b) <= 25 for a, b in zip(then, now, strict=True))
 
 
 def main() -> int:

@@ -66,8 +66,12 @@ def test_the_command_lists_them_all(capsys):
 
     mechanisms("bahdanau", False)
     assert "tanh" in capsys.readouterr().out
+    mechanisms("multi_head", False)
+    assert "from_torch" in capsys.readouterr().out
     mechanisms(None, False)
-    assert "pointer" in capsys.readouterr().out
+    listed = capsys.readouterr().out
+    assert "pointer" in listed
+    assert "Luong et al. 2015" in listed
     with pytest.raises(SettingError, match="Did you mean 'memory'"):
         mechanisms("memry", False)
 
@@ -317,6 +321,7 @@ def test_pointers_give_logarithms_for_a_loss():
     logs = module.log_probabilities(QUERY, KEY, mask=mask)
 
     close(logs.exp(), module(QUERY, KEY, mask=mask).weights)
+    close(module.log_probabilities(QUERY, module.precompute(KEY, mask=mask), mask=mask), logs)
     assert logs.isfinite().all()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_
+import re
 from dataclasses import asdict
 from typing import Annotated
 
@@ -10,7 +11,7 @@ import typer
 
 from regard.errors import SettingError, nearest
 
-PARTS = ("formula", "paper", "score", "weigh", "combine", "state", "deviations")
+PARTS = ("formula", "paper", "score", "weigh", "combine", "state", "deviations", "same_as")
 
 
 def mechanisms(
@@ -38,9 +39,21 @@ def mechanisms(
     if name is not None:
         table = Table(title=name, show_header=False)
         for part in PARTS:
-            table.add_row(part, Text(getattr(entries[0], part)))
+            if text := getattr(entries[0], part):
+                table.add_row(part.replace("_", " "), Text(text))
     else:
         table = Table("name", "formula", "paper")
         for entry in entries:
-            table.add_row(entry.name, Text(entry.formula), entry.paper.split(",")[0])
+            table.add_row(entry.name, Text(entry.formula), short(entry.paper))
     console.print(table)
+
+
+def short(paper: str) -> str:
+    """The authors and the year, as one cites a paper in a sentence.
+
+    >>> short("Luong, Pham and Manning 2015, Effective Approaches")
+    'Luong et al. 2015'
+    """
+    authors, _, rest = paper.partition(",")
+    year = re.match(r"\D*(\d{4}),", rest)
+    return f"{authors} et al. {year[1]}" if year and not re.search(r"\d", authors) else authors

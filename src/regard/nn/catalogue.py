@@ -60,6 +60,8 @@ class Mechanism:
         Its parts.
     deviations : str
         Where it is not the paper, or where the paper left room.
+    same_as : str
+        Who computes the same numbers, and how their weights get here; the tests compare.
     form : str
         How it is called. "query": (query, key, value); "pool": (key), with one learned query or none;
         "documents": words in sentences; "items": user, items, components; "codes": nodes of a graph.
@@ -80,6 +82,7 @@ class Mechanism:
     combine: str = "average"
     state: str = "none"
     deviations: str = "none"
+    same_as: str = ""
     form: Form = "query"
     positional: bool = False
     weighable: bool = True
@@ -246,6 +249,7 @@ _ALL = (
         "x[t, s] = q[t]·k[s]",
         LUONG,
         "dot, times a scale if given",
+        same_as="Keras Attention (libraries.from_keras), AllenNLP DotProductAttention",
     ),
     Mechanism(
         "scaled_dot",
@@ -253,6 +257,8 @@ _ALL = (
         "x[t, s] = q[t]·k[s] / √d, or / λ",
         VASWANI,
         "scaled dot",
+        same_as="torch scaled_dot_product_attention (its float mask is `bias`, its is_causal `causal='top-left'`, "
+        "its scale 1 / `divisor`), AllenNLP ScaledDotProductAttention",
     ),
     Mechanism("general", _learned(General), "x[t, s] = q[t]' W k[s]", LUONG, "general"),
     Mechanism(
@@ -261,6 +267,7 @@ _ALL = (
         "x[t, s] = q' W k + u·q + w·k + b",
         "Dozat and Manning 2017, Deep Biaffine Attention for Neural Dependency Parsing",
         "biaffine",
+        same_as="AllenNLP BilinearAttention and LinearAttention (libraries.from_allennlp)",
     ),
     Mechanism(
         "additive",
@@ -268,6 +275,8 @@ _ALL = (
         "x[t, s] = v' tanh(W q[t] + U k[s] + b)",
         BAHDANAU,
         "additive",
+        same_as="AllenNLP AdditiveAttention (libraries.from_allennlp), Keras AdditiveAttention and "
+        "Attention(score_mode='concat') (libraries.from_keras), which have no W and U: `project=False`",
     ),
     Mechanism(
         "cosine",
@@ -276,6 +285,7 @@ _ALL = (
         "Graves, Wayne and Danihelka 2014, Neural Turing Machines",
         "cosine",
         deviations="zero where either vector is zero",
+        same_as="AllenNLP CosineAttention",
     ),
     Mechanism(
         "squared_distance",
@@ -310,18 +320,22 @@ _ALL = (
         build=partial(LuongGlobalAttention, score="dot"),
         formula="a[t, s] = softmax(h[t]·s[s]),  h̃ = tanh(Wc [c; h])",
         score="dot",
+        same_as="OpenNMT GlobalAttention of type dot (libraries.from_opennmt); its output is our `state`",
     ),
     _GLOBAL(
         name="luong_general",
         build=partial(LuongGlobalAttention, score="general"),
         formula="a[t, s] = softmax(h[t]' W s[s]),  h̃ = tanh(Wc [c; h])",
         score="general",
+        same_as="OpenNMT GlobalAttention of type general (libraries.from_opennmt); its output is our `state`",
     ),
     _GLOBAL(
         name="luong_concat",
         build=partial(LuongGlobalAttention, score="concat"),
         formula="a[t, s] = softmax(v' tanh(W [h[t]; s[s]])),  h̃ = tanh(Wc [c; h])",
         score="additive",
+        same_as="OpenNMT GlobalAttention of type mlp (libraries.from_opennmt), with biases and without tanh at the "
+        "end: `bias=True, tanh=False`; its output is our `state`",
     ),
     _GLOBAL(
         name="luong_location",
@@ -361,6 +375,8 @@ _ALL = (
         VASWANI,
         "scaled dot per head",
         combine="average per head, joined and projected",
+        same_as="torch.nn.MultiheadAttention (MultiHeadAttention.from_torch), Keras MultiHeadAttention "
+        "(libraries.from_keras)",
         deviations="projections have a bias unless told otherwise; an empty row is zero, bias and all",
     ),
     Mechanism(
@@ -371,6 +387,7 @@ _ALL = (
         "scaled dot per head",
         combine="average per head, joined and projected",
         deviations="as multi_head",
+        same_as="Keras GroupQueryAttention (libraries.from_keras)",
     ),
     _CHOROWSKI(
         name="location_content",
@@ -378,6 +395,7 @@ _ALL = (
         formula="e[i, j] = w' tanh(W s[i-1] + V h[j] + b)",
         score="additive",
         state="previous weights, out only",
+        same_as="SpeechBrain ContentBasedAttention (libraries.from_speechbrain)",
         positional=False,
     ),
     _CHOROWSKI(
@@ -394,6 +412,7 @@ _ALL = (
         formula="f = F * a[i-1],  e[i, j] = w' tanh(W s[i-1] + V h[j] + U f[j] + b)",
         score="additive, of query, keys and location features",
         weigh="softmax, sharpened by β, top-k or a window, or smoothed",
+        same_as="SpeechBrain LocationAwareAttention (libraries.from_speechbrain)",
         state="previous or cumulative weights",
         deviations=_UNIFORM,
     ),

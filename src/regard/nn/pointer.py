@@ -5,8 +5,7 @@ from __future__ import annotations
 from torch import Tensor
 
 from regard.nn.additive import Additive
-from regard.nn.attention import Attention
-from regard.nn.masks import check_mask
+from regard.nn.attention import Attention, Memory
 from regard.nn.weigh import Weigh, log_softmax
 
 
@@ -36,6 +35,7 @@ class PointerAttention(Attention):
     ) -> None:
         super().__init__(Additive(query_dim, key_dim, hidden_dim, bias=False), weigh, dropout=dropout)
 
-    def log_probabilities(self, query: Tensor, key: Tensor, *, mask: Tensor | None = None) -> Tensor:
+    def log_probabilities(self, query: Tensor, key: Tensor | Memory, *, mask: Tensor | None = None) -> Tensor:
         """The logarithms of softmax(u), (..., T, S), for ``nll_loss`` against the positions to point at."""
-        return log_softmax(self.score(query, key), check_mask(mask))
+        scores = self(query, key, mask=mask).scores
+        return log_softmax(scores, mask)
