@@ -82,7 +82,8 @@ def published():
 def development():
     """The data sets the recipe was made on."""
     lines = [
-        f"Accuracy in percent on texts that were held out of training parts, one random cut each; seeds {SEEDS}. The",
+        "Accuracy in percent on texts that were held out of training parts, by one random cut each; "
+        f"seeds {SEEDS}. The",
         "recipe was chosen on data of this kind, so these numbers say where it is weak, not how it does on new data.",
         "",
         *head(),

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from regard.attention import kernels
 from regard.attention.ragged import average, softmax
 from regard.models.table import probabilities
+from regard.models.training import _start
 
 STEP = 1e-3
 
@@ -183,3 +184,19 @@ def test_a_text_left_out_of_its_own_rows_moves_them_as_if_it_had_not_been_counte
 
     for mine, theirs in zip(one, other, strict=True):
         np.testing.assert_allclose(mine, theirs, rtol=2e-2, atol=1e-4)
+
+
+@settings(max_examples=30)
+@given(st.integers(3, 6), st.integers(0, 2**32 - 1))
+def test_a_row_is_as_loud_without_a_text_of_its_top_side_as_its_other_sides_make_it(classes, seed):
+    rng = np.random.default_rng(seed)
+    texts_with = rng.poisson(rng.uniform(0, 3, (30, classes))).astype(np.int32)
+    table, own = _start(texts_with, rng.integers(classes, size=50), 2.0)
+
+    for row in range(30):
+        top = own.top_side[row]
+        ratio = table.polarity[row] / 2.0
+        assert abs(ratio[top]) == np.abs(ratio).max()
+        ratio[top] += own.less[top, texts_with[row, top]] / 2.0
+        expected = min(0.6 * np.abs(ratio).max(), 6.0)
+        assert math.log(own.quieter[row]) + table.attention[row] == pytest.approx(expected, abs=1e-5)
