@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 
@@ -34,15 +35,25 @@ def folds(texts, labels, **parameters):
     return 100 * right / len(texts)
 
 
+_start = vars(training)["_start"]
+
+
+def counted_start(*counts):
+    table, own = _start(*counts)
+    return table, replace(own, less=own.less[:, :0])
+
+
 VARIANTS = [
     ("everything", {}, {}),
-    ("polarity starts near zero", {"_POLARITY": 1e-3}, {}),
+    ("polarity starts near zero", {"_POLARITY": 1e-3, "_POLARITY_OTHERS": 1e-3}, {}),
     ("attention starts flat", {"_ATTENTION": 0.0}, {}),
     ("attention stays as it starts", {"_STEP_ATTENTION": 0.0}, {}),
     ("attention flat throughout: a plain average", {"_ATTENTION": 0.0, "_STEP_ATTENTION": 0.0}, {}),
     ("the start alone", {"_STEP_POLARITY": 1e-9, "_STEP_BIAS": 0.0}, {}),
     ("a prior of 0.75 for all", {"_PRIOR": 1e9}, {}),
-    ("rare rows trained too", {"_TRAINED_FROM": 1}, {}),
+    ("rare rows trained too", {"_TRAINED_FROM": 1, "_TRAINED_FROM_OTHERS": 1}, {}),
+    ("texts count in their own rows", {"_start": counted_start, "_TRAINED_FROM_OTHERS": 5}, {}),
+    ("polarity starts alike for two classes and more", {"_POLARITY_OTHERS": 3.0}, {}),
     ("one half", {"_HALVES_FROM": 10**9}, {}),
     ("classes not evened out", {"_EVEN": 0.0}, {}),
     ("no dropout", {}, {"dropout": 0.0}),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import tempfile
 import time
 from pathlib import Path
@@ -53,6 +54,45 @@ def newsgroups_2(seed=0):
         roles = ["train"] * train + ["dev"] * dev + ["test"] * (len(part) - train - dev)
         parts.append(part.with_columns(pl.Series("split", roles)))
     return split(pl.concat(parts), "train", "dev", "test")
+
+
+def others():
+    """Smaller, shorter, more uneven data, each cut once from training parts: name and a pair of (texts, labels)."""
+    reviews = pl.read_parquet(DATA / "imdb.parquet").filter(pl.col("split") == "train")
+    texts, sides, ratings = reviews["text"].to_list(), reviews["label"].to_numpy(), reviews["rating"].to_numpy()
+    yield "IMDB, 500 reviews", *cut(texts, sides, 500, 4000)
+    yield "IMDB, 2,000 reviews", *cut(texts, sides, 2000, 4000)
+    yield "IMDB, 2,000 reviews, 8 ratings", *cut(texts, ratings, 2000, 4000)
+    last = [(re.split(r"(?<=[.!?])\s+|<br />", text)[-1], side) for text, side in zip(texts, sides, strict=True)]
+    last = [(text, side) for text, side in last if 30 < len(text) < 200]
+    yield (
+        "last sentences of reviews",
+        *cut([text for text, _ in last], np.array([side for _, side in last]), 8000, 4000),
+    )
+
+    trees = pl.read_parquet(DATA / "sst_trees.parquet").filter(pl.col("split") != "test")
+    yield "SST, 5 classes", *cut(trees["raw_text"].to_list(), trees["label5"].to_numpy(), 7700, 1945)
+
+    (posts, groups), _ = newsgroups()
+    yield "newsgroups, first 12 words, 20 classes", *cut([" ".join(p.split()[:12]) for p in posts], groups, 8000, 3000)
+    rng, kept = np.random.default_rng(0), []
+    names = np.unique(groups)
+    for name, size in zip(names, rng.permutation(np.geomspace(12, 520, len(names)).astype(int)), strict=True):
+        kept += rng.permutation(np.flatnonzero(groups == name))[:size].tolist()
+    yield "newsgroups, 12 to 520 posts a class", *cut([posts[i] for i in kept], groups[kept], 0.8)
+    yield "newsgroups, 1,000 posts, 20 classes", *cut(posts, groups, 1000, 3000)
+
+    raw = pl.read_parquet(DATA / "newsgroups_raw.parquet")
+    raw = raw.filter((pl.col("split") == "train") & (pl.col("text").str.strip_chars() != ""))
+    yield "newsgroups, raw, 5 classes", *cut(raw["text"].to_list(), raw["label"].to_numpy(), 0.8)
+
+
+def cut(texts, labels, train, test=None, seed=0):
+    """A seeded random cut into training and test texts; ``train`` is a number or, below one, a share."""
+    order = np.random.default_rng(seed).permutation(len(texts))
+    size = int(train * len(texts)) if train < 1 else train
+    parts = order[:size], order[size : size + test] if test else order[size:]
+    return [([texts[i] for i in part], labels[part]) for part in parts]
 
 
 def split(frame, *parts):

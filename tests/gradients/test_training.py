@@ -12,8 +12,15 @@ from hypothesis import strategies as st
 from regard.attention import kernels
 from regard.attention.ragged import average, softmax
 from regard.models.table import probabilities
+from regard.models.training import _start
 
 STEP = 1e-3
+
+
+def counted(classes):
+    """A document counts in its own rows."""
+    nothing = np.empty(0, np.int32)
+    return np.empty((0, classes), np.int32), np.empty((classes, 0), np.float32), nothing, np.empty(0, np.float32)
 
 
 @st.composite
@@ -45,7 +52,7 @@ def one_step(ids, counts, label, attention, polarity, bias, weight):
     bias = bias.copy()
     kernels.train_epoch(
         ids, counts, np.array([0, len(ids)]), np.array([label]), np.array([0]), weight.astype(np.float32),
-        table, bias, STEP, STEP, STEP, 1.0, 1.0, 0.0, 7, 1e6, 1e6,
+        table, bias, STEP, STEP, STEP, 1.0, 1.0, 0.0, 7, 1e6, 1e6, *counted(len(weight)),
     )  # fmt: skip
     loud = (table[:, 0] / before[:, 0] - 1) / STEP
     return loud, (table[:, 1:] - before[:, 1:]) / STEP, (bias - bias_before) / STEP
@@ -119,10 +126,77 @@ def test_dropout_leaves_out_its_share_and_depends_on_the_seed_alone():
         table = np.ones((size, 2), np.float32)
         kernels.train_epoch(
             ids, counts, np.array([0, size]), np.array([1]), np.array([0]), np.ones(2, np.float32),
-            table, np.zeros(1), 0.0, 1.0, 0.0, 1.0, 1.0, 0.3, seed, 1e3, 1e6,
+            table, np.zeros(1), 0.0, 1.0, 0.0, 1.0, 1.0, 0.3, seed, 1e3, 1e6, *counted(2),
         )  # fmt: skip
         return table[:, 1] != 1
 
     assert moved(1).mean() == pytest.approx(0.7, abs=0.02)
     np.testing.assert_array_equal(moved(1), moved(1))
     assert (moved(1) != moved(2)).mean() > 0.3
+
+
+@settings(max_examples=40)
+@given(
+    st.integers(3, 5),
+    st.integers(0, 2**32 - 1),
+    st.lists(st.integers(0, 4), min_size=3, max_size=40),
+    st.integers(0, 4),
+)
+def test_a_text_left_out_of_its_own_rows_moves_them_as_if_it_had_not_been_counted(classes, seed, others, label):
+    label %= classes
+    rng = np.random.default_rng(seed)
+    size = 6
+    texts_with = rng.integers(0, 4, (size, classes)).astype(np.int32)
+    for row, k in enumerate(others):
+        texts_with[row % size, k % classes] += 1
+    texts_with[:, label] += 1  # the text itself has every row
+    share = np.full(classes, 1 / classes)
+    alphas = np.full(classes, 0.5)
+
+    def start(without):
+        """Polarity and attention from the counts, by the formula itself; one class loses a text, the rest stay."""
+        n = texts_with.astype(float)
+        total = n.sum(axis=1, keepdims=True)
+        ratio = np.log1p((n - without) / alphas) - np.log1p((total - n) / (alphas * (1 - share) / share))
+        return 2.0 * ratio, ratio
+
+    less = np.log1p(np.maximum(np.arange(64) - 1, 0) / 0.5) - np.log1p(np.arange(64) / 0.5)
+    less = np.tile(2.0 * less, (classes, 1)).astype(np.float32)
+    polarity, ratio = start(0)
+    fewer, fewer_ratio = start(np.eye(classes)[label])
+    top = np.abs(ratio).argmax(axis=1).astype(np.int32)
+    attention = 0.6 * np.abs(ratio).max(axis=1)
+    quiet_attention = np.where(top == label, 0.6 * np.abs(fewer_ratio).max(axis=1), attention)
+    quieter = np.exp(0.6 * np.abs(fewer_ratio).max(axis=1) - attention).astype(np.float32)
+    ids, counts = np.arange(size, dtype=np.int32), np.ones(size, np.float32)
+
+    def moved(attention, polarity, left_out):
+        before = np.concatenate([np.exp(attention)[:, None], polarity], axis=1).astype(np.float32)
+        table, bias = before.copy(), np.zeros(classes)
+        kernels.train_epoch(
+            ids, counts, np.array([0, size]), np.array([label]), np.array([0]), np.ones(classes, np.float32),
+            table, bias, STEP, 1.0, STEP, 1.0, 1.0, 0.0, 7, 1e6, 1e6, *left_out,
+        )  # fmt: skip
+        return (table[:, 1:] - before[:, 1:]), table[:, 0] / before[:, 0] - 1, bias
+
+    one = moved(attention, polarity, (texts_with, less, top, quieter))
+    other = moved(quiet_attention, fewer, counted(classes))
+
+    for mine, theirs in zip(one, other, strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=2e-2, atol=1e-4)
+
+
+@settings(max_examples=30)
+@given(st.integers(3, 6), st.integers(0, 2**32 - 1))
+def test_a_row_is_as_loud_without_a_text_of_its_top_side_as_its_other_sides_make_it(classes, seed):
+    rng = np.random.default_rng(seed)
+    texts_with = rng.poisson(rng.uniform(0, 3, (30, classes))).astype(np.int32)
+    table, own = _start(texts_with, rng.integers(classes, size=50), 2.0)
+
+    for row in range(30):
+        top = own.top_side[row]
+        ratio = table.polarity[row] / 2.0
+        assert abs(ratio[top]) == np.abs(ratio).max()
+        ratio[top] += own.less[top, texts_with[row, top]] / 2.0
+        expected = min(0.6 * np.abs(ratio).max(), 6.0)
+        assert math.log(own.quieter[row]) + table.attention[row] == pytest.approx(expected, abs=1e-5)

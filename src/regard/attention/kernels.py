@@ -161,6 +161,10 @@ def train_epoch(
     seed: int,
     loudest: float,
     farthest: float,
+    texts_with: NDArray[np.int32],
+    less: NDArray[np.float32],
+    top_side: NDArray[np.int32],
+    quieter: NDArray[np.float32],
 ) -> None:
     """Go through documents once, and after each move its rows against the gradient of its log loss.
 
@@ -188,13 +192,22 @@ def train_epoch(
         Each entry of a document is left out with this probability, by a hash of seed, document and place.
     loudest, farthest
         Loudness stays between ``1 / loudest`` and ``loudest``, polarity within plus and minus ``farthest``.
+    texts_with : (rows, classes)
+        In how many documents of each class a row occurs.
+    less : (classes, counts)
+        What the polarity of a row for class ``k`` loses when one of its ``n`` documents of that class is not counted:
+        ``less[k, n]``, and nothing from the last ``n`` on. With no counts, documents are counted in their own rows.
+    top_side, quieter : (rows,)
+        The class that made a row as loud as it is, and the factor of its loudness without a document of that class.
     """
     sides = bias.size
+    few = less.shape[1]
     longest = 0
     for doc in order:
         longest = max(longest, starts[doc + 1] - starts[doc])
     kept = np.empty(longest, np.int32)
     weight = np.empty(longest, np.float32)
+    own = np.zeros(longest, np.float32)
     score = np.empty(sides, np.float32)
     slope = np.empty(sides, np.float32)
     threshold = np.uint64(dropout * 65536.0)
@@ -221,6 +234,12 @@ def train_epoch(
         for i in range(n):
             row = kept[i]
             w = weight[i] * table[row, 0]
+            if few > 0:
+                if top_side[row] == label:
+                    w *= quieter[row]
+                times = texts_with[row, label]
+                own[i] = less[label, times] if times < few else zero
+                score[label] += w * own[i]
             weight[i] = w
             mass += w
             square += w * w
@@ -252,6 +271,8 @@ def train_epoch(
             row = kept[i]
             w = weight[i]
             pull = -offset
+            if few > 0:
+                pull += slope[label] * own[i]
             for side in range(sides):
                 pull += slope[side] * table[row, 1 + side]
                 table[row, 1 + side] = min(max(table[row, 1 + side] + s_step * w * slope[side], -far), far)

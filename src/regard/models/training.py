@@ -32,8 +32,10 @@ _PRIOR_LIMIT = 0.75
 _PRIORS = np.geomspace(0.02, 200.0, 41)
 _PRIOR_COUNTS = 50  # rows that occur oftener say little about the prior
 # Polarity starts at this multiple of the log ratio, for texts of a hundred rows; it grows with the root of their
-# number, because an average over more rows is smaller.
+# number, because an average over more rows is smaller. With more than two classes the difference of two sides decides,
+# so each starts smaller.
 _POLARITY = 3.0
+_POLARITY_OTHERS = 2.0
 # Attention starts at this multiple of the largest log ratio, and no higher than the limit.
 _ATTENTION = 0.6
 _ATTENTION_LIMIT = 6.0
@@ -42,6 +44,10 @@ _LOUDEST = math.exp(8.0)
 _FARTHEST = 1e6
 # Rows in fewer training texts keep their start: what they say of a training text is mostly that text's own label.
 _TRAINED_FROM = 5
+# With more than two classes a text does not count in its own rows while it is learned, so that two texts are enough.
+# Counts from the limit on hardly change by one text.
+_TRAINED_FROM_OTHERS = 2
+_OWN_COUNTS = 256
 _STEP_POLARITY = 0.7
 _STEP_ATTENTION = 0.03
 _STEP_BIAS = 0.1
@@ -118,6 +124,30 @@ class _Table:
 
     def scores(self, rows: Rows, n_threads: int) -> NDArray[np.float64]:
         return score(rows, self.attention, loudness(self.attention), self.polarity, self.bias, n_threads)
+
+
+@dataclass(frozen=True)
+class _Own:
+    """What a text adds to the start of its own rows; see ``kernels.train_epoch``.
+
+    Attributes
+    ----------
+    texts_with : (rows, classes)
+    less : (classes, counts)
+        No counts where nothing is to be taken away.
+    top_side, quieter : (rows,)
+    """
+
+    texts_with: NDArray[np.int32]
+    less: NDArray[np.float32]
+    top_side: NDArray[np.int32]
+    quieter: NDArray[np.float32]
+
+    def part(self, rows: NDArray[np.intp]) -> _Own:
+        """Some of the rows."""
+        if not self.less.shape[1]:
+            return self
+        return _Own(self.texts_with[rows], self.less, self.top_side[rows], self.quieter[rows])
 
 
 def fit_table(
@@ -199,10 +229,13 @@ def _learn(
     """Start from the counts, then move the rows that occur often enough; ``watch`` sees the table after each epoch."""
     texts_with, occurrences = count_by_class(texts, settings.n_threads)
     longer = math.sqrt(max(len(texts.rows.ids) / len(texts.codes), 1.0) / 100)
-    table = _start(texts_with, texts.codes, longer)
+    polar = longer * (_POLARITY if texts.classes == 2 else _POLARITY_OTHERS)
+    table, own = _start(texts_with, texts.codes, polar)
     total = texts_with.sum(axis=1)
-    moved = np.argsort(-total, kind="stable")[: np.count_nonzero(total >= _TRAINED_FROM)]
-    for epoch, (moving, bias) in enumerate(_passes(texts, moved, table, longer, epochs, settings)):
+    enough = _TRAINED_FROM if texts.classes == 2 else _TRAINED_FROM_OTHERS
+    moved = np.argsort(-total, kind="stable")[: np.count_nonzero(total >= enough)]
+    passes = _passes(texts, moved, table, own.part(moved), longer, polar, epochs, settings)
+    for epoch, (moving, bias) in enumerate(passes):
         report("Training", (epoch + 1) / epochs)
         if watch is not None or epoch + 1 == epochs:
             table.attention[moved] = np.log(moving[:, 0])
@@ -234,13 +267,14 @@ def smallest(counts: NDArray[np.int64]) -> NDArray[np.integer[Any]]:
     return counts.astype(np.min_scalar_type(int(counts.max(initial=0))))
 
 
-def _start(texts_with: NDArray[np.int32], codes: NDArray[np.intp], longer: float) -> _Table:
+def _start(texts_with: NDArray[np.int32], codes: NDArray[np.intp], polar: float) -> tuple[_Table, _Own]:
     """Polarity from the log ratio of a row's odds in a class to the class's own odds; attention from its size.
 
         r[e, k] = ln (n[e, k] + α[k]) / α[k]  −  ln (n[e] − n[e, k] + β[k]) / β[k]
 
     where ``n`` counts texts and ``α[k]``, ``β[k]`` are what a prior adds to the counts, in the proportion of the class
-    to the rest: a row without evidence has the ratio 0.
+    to the rest: a row without evidence has the ratio 0. Polarity is ``polar`` times that. With more than two classes,
+    also what each text adds to its own rows.
     """
     classes = texts_with.shape[1]
     mass = np.maximum(texts_with.sum(axis=0, dtype=np.float64), 1.0)
@@ -253,12 +287,33 @@ def _start(texts_with: NDArray[np.int32], codes: NDArray[np.intp], longer: float
         ratio[:, k] = np.log1p(texts_with[:, k] / alpha) - np.log1p((total - texts_with[:, k]) / beta)
 
     frequency = np.log(_frequencies(codes, classes))
-    attention = np.minimum(_ATTENTION * np.abs(ratio).max(axis=1, initial=0.0), _ATTENTION_LIMIT)
+    size = np.abs(ratio)
+    attention = _start_attention(size.max(axis=1, initial=0.0))
     if classes == 2:
-        ratio, bias = ratio[:, 1:], frequency[1:] - frequency[:1]
+        bias = frequency[1:] - frequency[:1]
+        own = _Own(texts_with, np.empty((2, 0), np.float32), np.empty(0, np.int32), np.empty(0, np.float32))
+        ratio = ratio[:, 1:]
     else:
         bias = frequency - frequency.mean()
-    return _Table(attention.astype(np.float32), (_POLARITY * longer * ratio).astype(np.float32), bias)
+        counts = np.arange(_OWN_COUNTS)[None, :]
+        less = np.log1p(np.maximum(counts - 1, 0) / alphas[:, None]) - np.log1p(counts / alphas[:, None])
+        rows, top = np.arange(len(ratio)), size.argmax(axis=1)
+        size[rows, top] = 0.0
+        times = np.minimum(texts_with[rows, top], _OWN_COUNTS - 1)
+        without = np.maximum(size.max(axis=1, initial=0.0), np.abs(ratio[rows, top] + less[top, times]))
+        quieter = np.exp(_start_attention(without) - attention)
+        own = _Own(
+            texts_with,
+            (polar * less).astype(np.float32),
+            top.astype(np.int32),
+            quieter.astype(np.float32),
+        )
+    return _Table(attention.astype(np.float32), (polar * ratio).astype(np.float32), bias), own
+
+
+def _start_attention(size: NDArray[np.floating]) -> NDArray[np.floating]:
+    """Attention from the largest log ratio of a row."""
+    return np.asarray(np.minimum(_ATTENTION * size, _ATTENTION_LIMIT))
 
 
 def prior_strength(texts_with: NDArray[np.integer[Any]], share: NDArray[np.float64]) -> float:
@@ -303,7 +358,14 @@ def _frequencies(codes: NDArray[np.intp], classes: int) -> NDArray[np.float64]:
 
 
 def _passes(
-    texts: Texts, moved: NDArray[np.intp], start: _Table, longer: float, epochs: int, settings: Settings
+    texts: Texts,
+    moved: NDArray[np.intp],
+    start: _Table,
+    own: _Own,
+    longer: float,
+    polar: float,
+    epochs: int,
+    settings: Settings,
 ) -> Iterator[_Moved]:
     """Go over the texts; yields the moving rows as (loudness, polarity...) and the bias after each epoch."""
     place = np.full(texts.size, -1, np.int32)
@@ -320,7 +382,7 @@ def _passes(
     weight = settings.class_weight * frequency**-_EVEN
     weights: NDArray[np.float32] = (weight / (weight @ frequency)).astype(np.float32)
     step = settings.learning_rate * _STEP_POLARITY * longer**1.5
-    steps = step * _STEP_ATTENTION / (_POLARITY * longer), step, settings.learning_rate * _STEP_BIAS
+    steps = step * _STEP_ATTENTION / polar, step, settings.learning_rate * _STEP_BIAS
     dropout = settings.dropout if settings.dropout != "auto" else min(0.5, max(0.0, 0.1 * math.log2(6.25 * longer**2)))
 
     shuffled = np.random.default_rng(settings.seed).permutation(documents)
@@ -332,6 +394,7 @@ def _passes(
         kernels.mark_rows(rows.ids, rows.starts, half, present)
         sharing[present] += 1
     sharing = np.maximum(sharing, 1)
+    counted = own.texts_with, own.less, own.top_side, own.quieter
 
     for epoch in range(epochs):
         generator = np.random.default_rng([settings.seed, epoch])
@@ -339,7 +402,7 @@ def _passes(
         seed = int(generator.integers(2**63))
         for part in range(averages):
             begin, end = (1 - (epoch + p / averages) / epochs for p in (part, part + 1))
-            how = (*steps, begin, end, dropout, seed, _LOUDEST, _FARTHEST)
+            how = (*steps, begin, end, dropout, seed, _LOUDEST, _FARTHEST, *counted)
 
             def go(order: NDArray[np.intp], before: _Moved = (table, bias), how: tuple[Any, ...] = how) -> _Moved:
                 mine, my_bias = before[0].copy(), before[1].copy()
