@@ -9,7 +9,7 @@ import numpy as np
 from common import THREADS, FastText, imdb, seconds, tfidf_lr, versions, write
 from regard import AttentionClassifier
 
-ROUNDS = 5
+ROUNDS = 3
 
 
 def main():

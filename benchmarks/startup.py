@@ -9,7 +9,7 @@ import tempfile
 
 from common import seconds, versions, write
 
-ROUNDS = 7
+ROUNDS = 5
 
 
 def timed(*command, **environment):
