@@ -53,7 +53,9 @@ def predict(
     say_if_compiling(not quiet)
     rows = 0
     with nullcontext(sys.stdout.buffer) if out is None else Whole(out) as target:
-        source = stream(data, text=text, encoding=encoding)
+        trained_on = loaded.about.get("data")
+        usual = trained_on.get("text_column") if isinstance(trained_on, dict) else None
+        source = stream(data, text=text, usual=usual, encoding=encoding)
         say.print(f"Texts are in column '{source.text_column}' ({source.text_reason}).", markup=False)
         with Progress(
             SpinnerColumn(),
