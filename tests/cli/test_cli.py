@@ -484,10 +484,10 @@ def test_an_interrupt_before_the_command_is_answered_like_any_other(tmp_path):
 import sys
 import regard.cli.app as program
 
-def interrupted(*_, **__):
+def demo():
     raise KeyboardInterrupt
 
-program.app.registered_commands[0].callback = interrupted
+program.app.registered_commands[0].callback = demo
 sys.argv = ["regard", "demo"]
 program.main()
 """
