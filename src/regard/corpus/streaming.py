@@ -111,7 +111,7 @@ def stream(
     text: str | None = None,
     usual: str | None = None,
     encoding: str = "utf-8",
-    chunk_bytes: int = 4 * 1024 * 1024,
+    chunk_bytes: int = 1024 * 1024,
 ) -> Stream:
     """Open a table to go through it in pieces.
 
