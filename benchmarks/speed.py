@@ -30,8 +30,8 @@ def main():
     fit, predict = min(fits["regard"]), min(predictions["regard"])
     lines = [
         f"IMDB, 25,000 reviews to train and 25,000 to predict, from raw texts, {THREADS} threads, warm kernels: the",
-        f"fastest of {ROUNDS} rounds in turn, which is what each needs when nothing else runs. fastText's time includes",
-        "writing and reading the file that it needs.",
+        f"fastest of {ROUNDS} rounds in turn, which is what each needs when nothing else runs. fastText's time",
+        "includes writing and reading the file that it needs.",
         "",
         "| | train, s | times slower than regard | predict, s | times slower than regard | accuracy |",
         "|---|---|---|---|---|---|",
