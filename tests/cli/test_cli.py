@@ -496,6 +496,20 @@ program.main()
     expect_sentence(run, "Stopped")
 
 
+def test_explaining_reads_lines_of_standard_input_in_their_encoding(reviews):
+    folder, _ = reviews
+    command = [sys.executable, "-m", "regard", "explain", "reviews.regard", "-", "--json"]
+    content = "a good café\r\n\na bad one".encode("latin-1")
+
+    wrong = subprocess.run(command, input=content, cwd=folder, capture_output=True)
+    right = subprocess.run([*command, "--encoding", "latin-1"], input=content, cwd=folder, capture_output=True)
+
+    assert wrong.returncode == 1
+    assert b"Traceback" not in wrong.stderr
+    assert b"standard input must be UTF-8, but line 1 holds the byte 0xe9" in wrong.stderr
+    assert [found["text"] for found in json.loads(right.stdout)] == ["a good café", "", "a bad one"]
+
+
 def test_prediction_reads_the_column_that_training_read(reviews, tmp_path):
     folder, _ = reviews
     (tmp_path / "new.csv").write_text("text,review\nnothing to see here,a superb film\n")
