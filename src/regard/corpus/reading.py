@@ -67,7 +67,8 @@ def read(
 
     same_text = as_in(frame, text, like.text_column if like else None)
     same_label = as_in(frame, label, like.label_column if like else None)
-    text_choice = same_text or find_text(frame, name, text, taken=(label or (same_label and same_label.column), split))
+    taken = (same_label.column if same_label else label, split)
+    text_choice = same_text or find_text(frame, name, text, taken=taken)
     split_choice, note = find_split(frame, name, split, taken=(text_choice.column, label))
     notes += [note] if note else []
     split_column = split_choice.column if split_choice else None
