@@ -59,8 +59,8 @@ docs: .venv/.dev ## Refresh the generated pages
 	$(BIN)/python docs/make_cli_page.py
 
 .PHONY: bench
-bench: .venv/.bench ## Measure against other tools; writes docs/results
-	$(BIN)/python benchmarks/run.py
+bench: .venv/.bench ## Measure against other tools, in an hour or two; writes docs/results (BENCH="speed memory" for some)
+	$(BIN)/python benchmarks/run.py $(BENCH)
 
 .PHONY: hooks
 hooks: .venv/.dev ## Check every commit before it is made

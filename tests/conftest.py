@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+# Read when scikit-learn is first imported: without it, its check of arrays by the array API standard would skip itself.
+os.environ.setdefault("SCIPY_ARRAY_API", "1")
+
 # No deadline: the first call of a kernel compiles it. Derandomised, so that a red run is red again.
 settings.register_profile("regard", deadline=None, derandomize=True)
 settings.load_profile("regard")

@@ -479,6 +479,96 @@ main()
     expect_sentence(run, "Stopped")
 
 
+def test_an_interrupt_before_the_command_is_answered_like_any_other(tmp_path):
+    program = """
+import sys
+import regard.cli.app as program
+
+def demo():
+    raise KeyboardInterrupt
+
+program.app.registered_commands[0].callback = demo
+sys.argv = ["regard", "demo"]
+program.main()
+"""
+    run = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True)
+
+    expect_sentence(run, "Stopped")
+
+
+def test_explaining_reads_lines_of_standard_input_in_their_encoding(reviews):
+    folder, _ = reviews
+    command = [sys.executable, "-m", "regard", "explain", "reviews.regard", "-", "--json"]
+    content = "a good café\r\n\na bad one".encode("latin-1")
+
+    wrong = subprocess.run(command, input=content, cwd=folder, capture_output=True)
+    right = subprocess.run([*command, "--encoding", "latin-1"], input=content, cwd=folder, capture_output=True)
+
+    assert wrong.returncode == 1
+    assert b"Traceback" not in wrong.stderr
+    assert b"standard input must be UTF-8, but line 1 holds the byte 0xe9" in wrong.stderr
+    assert [found["text"] for found in json.loads(right.stdout)] == ["a good café", "", "a bad one"]
+
+
+def test_prediction_reads_the_column_that_training_read(reviews, tmp_path):
+    folder, _ = reviews
+    (tmp_path / "new.csv").write_text("text,review\nnothing to see here,a superb film\n")
+    run = regard("predict", folder / "reviews.regard", "new.csv", cwd=tmp_path)
+
+    assert "column 'review' (as in training)" in run.stderr
+    assert ",positive," in run.stdout
+    assert len(run.stderr.splitlines()) == 2  # and no blank line where a bar would have been
+
+
+def test_both_tables_are_told(reviews):
+    _, run = reviews
+
+    assert "To test on:\nRead 400 rows of CSV from new.csv.\n  texts: column 'review' (as in training)" in run.stdout
+
+
+def test_next_steps_can_be_copied_where_the_program_is_not_on_the_path(monkeypatch, tmp_path):
+    from regard.cli.output import called
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", [str(tmp_path / ".venv" / "bin" / "regard")])
+    monkeypatch.setenv("PATH", "")
+    assert called() == os.path.join(".venv", "bin", "regard")  # noqa: PTH118
+    monkeypatch.setattr(sys, "argv", ["/elsewhere/bin/regard"])
+    assert called() == "/elsewhere/bin/regard"
+    monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
+    assert called() == "regard"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes are POSIX's")
+def test_what_is_no_file_is_never_replaced(reviews, tmp_path):
+    folder, _ = reviews
+    os.mkfifo(tmp_path / "pipe.csv")
+    for command in (["predict", "new.csv", "--out"], ["words", "--csv"]):
+        name, *rest = command
+        run = regard(name, "reviews.regard", *rest, tmp_path / "pipe.csv", cwd=folder)
+        expect_sentence(run, "a device or a pipe")
+    assert (tmp_path / "pipe.csv").is_fifo()
+
+
+def test_where_the_report_cannot_be_written_the_model_is_kept_and_said_to_be(tmp_path, monkeypatch):
+    from typer.testing import CliRunner
+
+    from regard.cli.app import app
+    from regard.errors import DataError
+
+    def full(*_, **__):
+        raise DataError("data.html could not be written (No space left on device).")
+
+    (tmp_path / "data.csv").write_text(GOOD)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("regard.cli.report.write_beside", full)
+    run = CliRunner().invoke(app, ["train", "data.csv"])
+
+    assert run.exit_code == 1
+    assert "The model is whole in data.regard, but its report is missing: data.html could not" in run.output
+    assert len(load_model(tmp_path / "data.regard"))
+
+
 def test_info_says_whether_the_scores_can_be_read(reviews):
     folder, _ = reviews
     told = regard("info", "reviews.regard", cwd=folder).stdout

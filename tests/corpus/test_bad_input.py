@@ -57,9 +57,8 @@ def test_a_folder_without_label_folders_says_what_it_holds(tmp_path):
     (tmp_path / "a.csv").write_text("x")
 
     assert message(read, tmp_path) == (
-        f"The folder {tmp_path} must hold one subfolder per label with text files in it (such as pos/ and "
-        "neg/), but it "
-        "holds 1 file and 0 subfolders: to read one table name its file, such as 'a.csv'."
+        f"The folder {tmp_path} must hold one subfolder per label with text files in it (such as pos/ and neg/), but "
+        "it holds 1 file and 0 subfolders: to read one table name its file, such as 'a.csv'."
     )
 
 
@@ -101,9 +100,8 @@ TABLE = "review,label\nfine,1\npoor,0\n"
 @BOTH
 def test_an_unknown_column_is_refused_and_a_near_one_offered(tmp_path, by):
     assert refused(tmp_path, TABLE, by=by, text="reviews") == (
-        "table.csv must have the text column 'reviews', but its columns are 'review', 'label': name one of "
-        "them. "
-        "Did you mean 'review'?"
+        "table.csv must have the text column 'reviews', but its columns are 'review', 'label': name one of them. Did "
+        "you mean 'review'?"
     )
 
 
@@ -124,8 +122,7 @@ def test_no_column_that_could_be_a_label_is_said(tmp_path):
 
 def test_a_single_class_is_refused(tmp_path):
     assert refused(tmp_path, "text,label\nfine,pos\ngood,pos\n") == (
-        "There must be at least two classes, but every label in column 'label' of table.csv is 'pos': add "
-        "rows of "
+        "There must be at least two classes, but every label in column 'label' of table.csv is 'pos': add rows of "
         "another class or name another column with --label."
     )
 
@@ -154,8 +151,7 @@ def test_bytes_that_are_not_utf8_are_refused_with_their_line(tmp_path, by, name)
         content = gzip.compress(content)
 
     assert refused(tmp_path, content, name, by=by) == (
-        f"{name} must be UTF-8, but line 2 holds the byte 0xe9, which is not: name the right encoding, for "
-        "instance "
+        f"{name} must be UTF-8, but line 2 holds the byte 0xe9, which is not: name the right encoding, for instance "
         "--encoding latin-1 or --encoding cp1252."
     )
 
@@ -207,9 +203,8 @@ def test_too_many_fields_are_refused_with_their_line(tmp_path, by, end):
     content = 'text,label\n"a\nb",1\nc,0\nd, e,1\nf,0\n'.replace("\n", end)
 
     assert refused(tmp_path, content, by=by) == (
-        "Every row of table.csv must have 2 fields, as its header has, but line 5 has 3: put quotes around a "
-        "text that "
-        "holds a comma."
+        "Every row of table.csv must have 2 fields, as its header has, but line 5 has 3: put quotes around a text "
+        "that holds a comma."
     )
 
 
@@ -353,3 +348,21 @@ def test_nested_columns_are_no_texts(tmp_path, by):
 
     assert "must hold strings, but holds List" in message(by, tmp_path / "a.parquet", text="tokens")
     assert "must have a column of texts" in message(by, tmp_path / "a.parquet")
+
+
+@BOTH
+@pytest.mark.parametrize("name", ["a.json", "a", "a.csv"])
+@pytest.mark.parametrize("content", ['[{"text": "a", "label": 1}]', '[\n  {"text": "a", "label": 1}\n]'])
+def test_a_json_list_is_known_by_any_name(tmp_path, by, name, content):
+    assert "begins with a list: write it as JSON Lines" in refused(tmp_path, content, name, by=by)
+
+
+@BOTH
+def test_a_table_of_numbers_has_no_texts_unless_they_are_named(tmp_path, by):
+    content = "a,b\n1,2\n3,4\n"
+
+    assert refused(tmp_path, content, by=by) == (
+        "table.csv must have a column of texts, but its columns ('a', 'b') hold nothing but numbers: name the one to "
+        "use with --text."
+    )
+    assert stream(tmp_path / "table.csv", text="a").text_column == "a"

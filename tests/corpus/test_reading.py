@@ -389,3 +389,22 @@ def test_the_corpus_is_imported_lazily():
 def test_the_text_and_the_label_are_two_columns(tmp_path):
     with pytest.raises(DataError, match="two columns"):
         read(given(tmp_path, SIMPLE), text="text", label="text")
+
+
+def test_the_split_says_why_it_was_taken(tmp_path):
+    named = given(tmp_path, "text,label,fold\na,1,train\nb,0,train\nc,1,test\n")
+    assert (read(named).source.split_column, read(named).source.split_reason) == ("fold", "its name")
+
+    seen = given(tmp_path, "text,label,x\na,1,train\nb,0,train\nc,1,test\n")
+    assert (read(seen).source.split_column, read(seen).source.split_reason) == ("x", "its values")
+
+
+def test_a_table_that_belongs_to_another_has_its_columns(tmp_path):
+    first = read(given(tmp_path, "words here,side\na good one,1\na bad one,0\na fine one,1\n"))
+    other = given(tmp_path, "words here,side,longer words\ngood,1,what else there was\nbad,0,what else there is\n")
+
+    assert read(other, label="side").texts[0] == "what else there was"
+    assert read(other, like=first.source).texts == ["good", "bad"]
+    assert read(other, like=first.source).source.text_reason == "as in training"
+    assert stream(other, usual="words here").text_column == "words here"
+    assert stream(other, usual="gone").text_column == "longer words"

@@ -107,6 +107,18 @@ def test_masking_words_takes_their_rows_away(two, text, data):
     assert abs(rest.residual) < 1e-12
 
 
+@pytest.mark.parametrize(("rate", "width"), [(1e6, 2), (1e12, 8), (1.0, 2)])
+@pytest.mark.parametrize("scale", [1e-3, 1e4])
+def test_contributions_add_up_at_wild_rates_and_scales_however_long_the_text(rate, width, scale):
+    corpus = demo(400)
+    model = AttentionClassifier(learning_rate=rate, width=width, scale=scale, epochs=2).fit(corpus.texts, corpus.labels)
+
+    explanation = explain(model, " ".join(corpus.texts * 4))[0]
+
+    assert len(explanation.words) > 30_000
+    assert abs(explanation.residual) < 1e-9
+
+
 def test_deleting_a_word_lets_its_neighbours_meet(two):
     text = "it was not very good"
     whole = explain(two, text)[0]

@@ -5,6 +5,10 @@ from __future__ import annotations
 import errno
 import json
 import os
+import signal
+import subprocess
+import sys
+import time
 
 import numpy as np
 import pytest
@@ -241,3 +245,51 @@ def test_a_generator_of_random_numbers_is_not_pretended_to_be_kept(tmp_path):
 
     assert loaded.random_state is None
     assert loaded.fit(TEXTS, LABELS).predict(["good"]).tolist() == ["yes"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes are POSIX's")
+def test_what_is_no_file_is_not_replaced(fitted, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+
+    with pytest.raises(DataError, match="must be a file"):
+        fitted.save(tmp_path / "pipe")
+
+    assert (tmp_path / "pipe").is_fifo()
+
+
+def test_a_file_that_fails_half_way_leaves_the_old_one(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("old")
+
+    def fail():
+        with store.Whole(path) as file:
+            file.write(b"new")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+
+    assert path.read_text() == "old"
+    assert [p.name for p in tmp_path.iterdir()] == ["a.txt"]
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="the signal that kills is POSIX's")
+def test_a_program_killed_while_saving_leaves_a_whole_model(fitted, tmp_path):
+    fitted.save(tmp_path / "a.regard")
+    AttentionClassifier(ngrams=1).fit(TEXTS, LABELS).save(tmp_path / "b.regard")
+    whole = {(tmp_path / name).read_bytes() for name in ("a.regard", "b.regard")}
+    program = (
+        "from regard.models import load_model\n"
+        "one, two = load_model('a.regard'), load_model('b.regard')\n"
+        "one.save('m.regard')\n"
+        "print('saving', flush=True)\n"
+        "while True: two.save('m.regard'); one.save('m.regard')\n"
+    )
+    for pause in (0.0, 0.01, 0.03, 0.07):
+        process = subprocess.Popen([sys.executable, "-c", program], cwd=tmp_path, stdout=subprocess.PIPE)
+        process.stdout.readline()
+        time.sleep(pause)
+        process.kill()
+        process.communicate()
+
+        assert (tmp_path / "m.regard").read_bytes() in whole

@@ -105,7 +105,6 @@ def count_rows(
             occurrences[ids[j], label] += np.int64(counts[j])
 
 
-@njit(cache=True, nogil=True)
 def keep_rows(
     ids: NDArray[np.int32],
     counts: NDArray[np.float32],
@@ -114,12 +113,25 @@ def keep_rows(
     place: NDArray[np.int32],
 ) -> tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.int64]]:
     """Some documents with some of their rows, renumbered: row ``r`` becomes ``place[r]``; -1 leaves it out."""
-    size = 0
-    for doc in documents:
-        size += starts[doc + 1] - starts[doc]
-    kept_ids = np.empty(size, np.int32)
-    kept_counts = np.empty(size, np.float32)
+    size = int((starts[documents + 1] - starts[documents]).sum())
+    kept_ids, kept_counts = np.empty(size, np.int32), np.empty(size, np.float32)
     kept_starts = np.zeros(documents.size + 1, np.int64)
+    # The arrays are made here, outside of the loop: that halves what compiling it takes.
+    n = _keep_rows(ids, counts, starts, documents, place, kept_ids, kept_counts, kept_starts)
+    return kept_ids[:n].copy(), kept_counts[:n].copy(), kept_starts
+
+
+@njit(cache=True, nogil=True)
+def _keep_rows(
+    ids: NDArray[np.int32],
+    counts: NDArray[np.float32],
+    starts: NDArray[np.int64],
+    documents: NDArray[np.int64],
+    place: NDArray[np.int32],
+    kept_ids: NDArray[np.int32],
+    kept_counts: NDArray[np.float32],
+    kept_starts: NDArray[np.int64],
+) -> int:
     n = 0
     for i in range(documents.size):
         for j in range(starts[documents[i]], starts[documents[i] + 1]):
@@ -129,7 +141,7 @@ def keep_rows(
                 kept_counts[n] = counts[j]
                 n += 1
         kept_starts[i + 1] = n
-    return kept_ids[:n].copy(), kept_counts[:n].copy(), kept_starts
+    return n
 
 
 @njit(cache=True, nogil=True)

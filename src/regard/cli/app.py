@@ -22,6 +22,8 @@ from regard.cli.train import train
 from regard.cli.words import words
 from regard.errors import RegardError
 
+_INTERRUPTED = 130  # what Typer makes of an interrupt between the program's start and its command
+
 app = typer.Typer(
     name="regard",
     help="Train a text classifier whose attention is exact, and see which words speak, how loudly, and for whom.",
@@ -93,4 +95,9 @@ def main() -> None:
         # A terminal that cannot show a character shows an escape instead of failing.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
-    app()
+    try:
+        app()
+    except SystemExit as end:
+        if end.code == _INTERRUPTED:
+            stop()
+        raise

@@ -19,7 +19,7 @@ def demo(
     """
     from rich.markup import escape
 
-    from regard.cli.output import check_out, console, loudest_table
+    from regard.cli.output import called, check_out, console, loudest_table
     from regard.cli.report import write_beside
     from regard.cli.train import tell, train_and_test
     from regard.corpus import demo as demo_corpus
@@ -43,8 +43,8 @@ def demo(
     page = write_beside(classifier, out, corpus.part("test"), "test")
     say.print(f"[bold]5. The model[/bold] is in [bold]{escape(str(out))}[/bold].")
     say.print(f"Its report is in {page}: open it in a browser. Try:", markup=False)
-    say.print(f'  regard explain {out} "The soup was not good, but the staff were lovely!"', markup=False)
-    say.print("  regard train YOUR.csv", markup=False)
+    say.print(f'  {called()} explain {out} "The soup was not good, but the staff were lovely!"', markup=False)
+    say.print(f"  {called()} train YOUR.csv", markup=False)
 
 
 _TEXTS = (

@@ -14,6 +14,7 @@ def explain(
     text: Annotated[list[str], typer.Argument(help="One or more texts; - reads one text a line from standard input.")],
     label: Annotated[str | None, typer.Option(help="With more than two classes: whose score to explain.")] = None,
     html: Annotated[Path | None, typer.Option(help="Write a page instead of colouring the terminal.")] = None,
+    encoding: Annotated[str, typer.Option(help="Of standard input.")] = "utf-8",
     json: Annotated[bool, typer.Option("--json", help="Print every number as JSON.")] = False,
 ) -> None:
     """Explain predictions: the contributions of the words add up to the score exactly.
@@ -28,7 +29,7 @@ def explain(
     if html is not None:
         check_out(html, "--html", model)
     loaded = load_model(model)
-    texts = [line.rstrip("\r\n") for line in sys.stdin] if text == ["-"] else text
+    texts = _lines(encoding) if text == ["-"] else text
     labels = {str(c): c for c in loaded.classes}
     explanations = explain_texts(loaded, texts, label=labels.get(label, label) if label is not None else None)
     if html is not None:
@@ -42,3 +43,17 @@ def explain(
             if i:
                 out.print()
             out.print(explanation.to_rich())
+
+
+def _lines(encoding: str) -> list[str]:
+    """The lines of standard input."""
+    from regard.corpus.inputs import STDIN, called, decoder_for, not_decodable
+
+    decoder_for(encoding)
+    content = sys.stdin.buffer.read()
+    try:
+        lines = content.decode(encoding).removeprefix("\ufeff").split("\n")
+    except UnicodeDecodeError as error:
+        line = 1 + content.count(b"\n", 0, error.start)
+        raise not_decodable(called(STDIN), f"line {line}", encoding, error) from None
+    return [line.rstrip("\r") for line in (lines if lines[-1] else lines[:-1])]

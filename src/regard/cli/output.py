@@ -81,6 +81,17 @@ def loudest_table(model: TableModel, n: int) -> Table:
     return table
 
 
+def called() -> str:
+    """How the user can call the program again: `make` installs it where the shell does not look by itself."""
+    import os
+    import shutil
+
+    path = Path(sys.argv[0])
+    if path.name != "regard" or shutil.which("regard"):
+        return "regard"
+    return os.path.relpath(path) if path.is_relative_to(Path.cwd()) else str(path)
+
+
 def check_out(out: Path, option: str, *inputs: object) -> None:
     """Before minutes of work, not after: where a file shall be written there is a folder, and none of its sources."""
     from regard.errors import DataError
@@ -89,6 +100,8 @@ def check_out(out: Path, option: str, *inputs: object) -> None:
         raise DataError(f"The folder of {option} must exist; {out.parent} does not: create it or name another.")
     if out.is_dir():
         raise DataError(f"{option} must name a file; {out} is a folder: name a file in it.")
+    if out.exists() and not out.is_file():
+        raise DataError(f"{option} must name a file; {out} is a device or a pipe: name another place.")
     for path in inputs:
         if path is not None and out.exists() and Path(str(path)).exists() and out.samefile(str(path)):
             raise DataError(f"{option} must not overwrite what is read; {out} is the input itself: name another file.")

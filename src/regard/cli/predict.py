@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import nullcontext
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, BinaryIO
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from regard.models.model import Model
+    from regard.models.store import Whole
 
 _WRITERS = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 
@@ -42,6 +42,7 @@ def predict(
     from regard.cli.output import check_out, notes, plural
     from regard.corpus import stream
     from regard.models.model import load_model
+    from regard.models.store import Whole
     from regard.tokens.ready import say_if_compiling
 
     form = _form(out, json)
@@ -51,8 +52,10 @@ def predict(
     say = notes(quiet)
     say_if_compiling(not quiet)
     rows = 0
-    with stream_guard(out) as target:
-        source = stream(data, text=text, encoding=encoding)
+    with nullcontext(sys.stdout.buffer) if out is None else Whole(out) as target:
+        trained_on = loaded.about.get("data")
+        usual = trained_on.get("text_column") if isinstance(trained_on, dict) else None
+        source = stream(data, text=text, usual=usual, encoding=encoding)
         say.print(f"Texts are in column '{source.text_column}' ({source.text_reason}).", markup=False)
         with Progress(
             SpinnerColumn(),
@@ -60,6 +63,7 @@ def predict(
             TimeElapsedColumn(),
             console=say,
             transient=True,
+            disable=not say.is_terminal,
         ) as progress:
             task = progress.add_task("Predicting")
             for frame in source:
@@ -105,8 +109,7 @@ def _with_predictions(
     return frame.with_columns(new)
 
 
-def _write(frame: pl.DataFrame, target: BinaryIO, form: str, header: bool) -> None:
-
+def _write(frame: pl.DataFrame, target: BinaryIO | Whole, form: str, header: bool) -> None:
     for column, kind in frame.schema.items():
         if "Binary" in str(kind):
             raise DataError(f"Columns must hold what can be written as text, but {column!r} holds {kind}: take it out.")
@@ -121,21 +124,3 @@ def _write(frame: pl.DataFrame, target: BinaryIO, form: str, header: bool) -> No
     else:
         frame.write_csv(buffer, include_header=header, separator="\t" if form == "tsv" else ",")
     target.write(buffer.getbuffer())
-
-
-@contextmanager
-def stream_guard(out: Path | None) -> Iterator[BinaryIO]:
-    """A file that appears under its name only when all of it was written; standard output, if there is none."""
-    if out is None:
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-        return
-    partial = out.with_name(f".{out.name}.partial")
-    try:
-        with partial.open("wb") as file:
-            yield file
-        partial.replace(out)
-    except OSError as error:
-        raise DataError(f"{out} could not be written: {error.strerror or error}. Nothing was left behind.") from error
-    finally:
-        partial.unlink(missing_ok=True)

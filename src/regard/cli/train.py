@@ -44,10 +44,10 @@ def train(
 
     from rich.markup import escape
 
-    from regard.cli.output import check_out, console, print_json
+    from regard.cli.output import called, check_out, console, print_json
     from regard.cli.report import unseen, write_beside
     from regard.corpus import read
-    from regard.errors import SettingError
+    from regard.errors import DataError, SettingError
     from regard.explain.findings import cautions, reading
 
     for name, value in (("--epochs", epochs), ("--min-count", min_count)):
@@ -59,10 +59,13 @@ def train(
     check_out(out, "--out", data, test)
     say = console(quiet or json)
     corpus = read(data, text=text, label=label, encoding=encoding)
-    tested = read(test, text=text, label=label, encoding=encoding, classes=1) if test else None
+    tested = read(test, text=text, label=label, encoding=encoding, classes=1, like=corpus.source) if test else None
     if tested is None and corpus.split is None and validation > 0:
         corpus = with_validation(corpus, validation, seed)
     tell(corpus, say)
+    if tested is not None:
+        say.print("To test on:")
+        tell(tested, say)
     settings = {
         "ngrams": ngrams,
         "min_count": min_count if min_count == "auto" else int(min_count),
@@ -81,19 +84,23 @@ def train(
     result["reading"] = [asdict(finding) for finding in findings]
     if report:
         part, name = unseen(corpus, tested)
-        result["report"] = str(write_beside(classifier, out, part, name))
+        try:
+            result["report"] = str(write_beside(classifier, out, part, name))
+        except DataError as error:
+            raise DataError(f"The model is whole in {out}, but its report is missing: {error}") from error
     if json:
         print_json(result)
         return
     say.print(f"\nThe model is in [bold]{escape(str(out))}[/bold] ({out.stat().st_size / 1e6:.1f} MB).")
     if report:
         say.print(f"The report is in {result['report']}: open it in a browser. Next:", markup=False)
-    say.print(f'  regard explain {out} "a text of yours"', markup=False)
-    say.print(f"  regard words {out}", markup=False)
-    say.print(f"  regard predict {out} FILE --out predicted.csv", markup=False)
+    program = called()
+    say.print(f'  {program} explain {out} "a text of yours"', markup=False)
+    say.print(f"  {program} words {out}", markup=False)
+    say.print(f"  {program} predict {out} FILE --out predicted.csv", markup=False)
     if doubts := cautions(findings):
         names = ", ".join(finding.name for finding in doubts)
-        say.print(f"Read its attention scores with caution ({names}): `regard info {out}` says why.", markup=False)
+        say.print(f"Read its attention scores with caution ({names}): `{program} info {out}` says why.", markup=False)
 
 
 def with_validation(corpus: Corpus, fraction: float, seed: int) -> Corpus:
@@ -112,9 +119,10 @@ def with_validation(corpus: Corpus, fraction: float, seed: int) -> Corpus:
 def tell(corpus: Corpus, say: Console) -> None:
     """What was read, and how it was understood."""
     from regard.cli.output import plural, some
+    from regard.corpus.inputs import called
 
     source = corpus.source
-    say.print(f"Read {plural(source.rows, 'row')} of {source.format} from {source.path}.", markup=False)
+    say.print(f"Read {plural(source.rows, 'row')} of {source.format} from {called(source.path)}.", markup=False)
     say.print(f"  texts: column '{source.text_column}' ({source.text_reason})", markup=False)
     classes = corpus.classes.tolist()
     say.print(
@@ -123,7 +131,11 @@ def tell(corpus: Corpus, say: Console) -> None:
         markup=False,
     )
     if corpus.split is not None:
-        how = f"column '{source.split_column}'" if source.split_column else "drawn here, the same share of every class"
+        how = (
+            f"column '{source.split_column}' ({source.split_reason})"
+            if source.split_column
+            else "drawn here, the same share of every class"
+        )
         parts = ", ".join(f"{name} {len(corpus.part(name)):,}" for name in corpus.parts)
         say.print(f"  split: {how}: {parts}", markup=False)
     for note in source.notes:
@@ -179,7 +191,13 @@ def train_and_test(
             )
     source = corpus.source
     classifier.describe(
-        data={"path": Path(source.path).name, "format": source.format, **result["rows"]},
+        data={
+            "path": Path(source.path).name,
+            "format": source.format,
+            "text_column": source.text_column,
+            "label_column": source.label_column,
+            **result["rows"],
+        },
         **({"test": result["test"]} if "test" in result else {}),
     )
     part, name = unseen(corpus, tested)

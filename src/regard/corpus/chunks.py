@@ -92,9 +92,8 @@ def _portion(buffer: bytearray) -> int:
 
 def _too_long(name: str, line: int) -> DataError:
     return DataError(
-        f"A row of {name} must be shorter than {LONGEST_ROW // 2**20} MiB, but the one that begins in line "
-        f"{line} "
-        "is not: check that its quotes are closed and that it is a table of texts."
+        f"A row of {name} must be shorter than {LONGEST_ROW // 2**20} MiB, but the one that begins in line {line} is "
+        "not: check that its quotes are closed and that it is a table of texts."
     )
 
 

@@ -39,7 +39,7 @@ SPLIT_NAMES = {
     "test": "test",
     "testing": "test",
 }
-NAMED, BY_NAME = "named by you", "its name"
+NAMED, BY_NAME, SAME = "named by you", "its name", "as in training"
 ROWS_LOOKED_AT = 1000  # for texts; enough to know which strings are long, and the same for a file read in pieces
 
 
@@ -61,6 +61,11 @@ def named(column: str, frame: pl.DataFrame, what: str, source: str) -> Choice:
         f"{source} must have the {what} column {column!r}, but its columns are {known}: name one of them."
         f"{nearest(column, frame.columns)}"
     )
+
+
+def as_in(frame: pl.DataFrame, wanted: str | None, known: str | None) -> Choice | None:
+    """The column of the same name as in a table known before, if the caller named none."""
+    return Choice(known, SAME) if wanted is None and known in frame.columns and known is not None else None
 
 
 def find_text(frame: pl.DataFrame, source: str, wanted: str | None, taken: Iterable[str | None] = ()) -> Choice:
@@ -103,9 +108,13 @@ def find_text(frame: pl.DataFrame, source: str, wanted: str | None, taken: Itera
         return Choice(max(partly, key=lambda c: lengths[c]), BY_NAME)
     if not strings:
         raise DataError(
-            f"{source} must have a column of texts, but none of its columns "
-            f"({', '.join(map(repr, frame.columns))}) "
+            f"{source} must have a column of texts, but none of its columns ({', '.join(map(repr, frame.columns))}) "
             "holds strings: add one."
+        )
+    if not any(_has_words(head[c]) for c in strings):
+        raise DataError(
+            f"{source} must have a column of texts, but its columns ({', '.join(map(repr, frame.columns[:12]))}) hold "
+            "nothing but numbers: name the one to use with --text."
         )
     best = max(wordy, key=lambda c: lengths[c])
     return Choice(best, "the only column" if frame.width == 1 else f"the longest strings of {frame.width} columns")
@@ -184,8 +193,7 @@ def find_split(
         choice = named(wanted, frame, "split", source)
         if strange := _strange_parts(frame[choice.column]):
             raise DataError(
-                f"The split column {choice.column!r} of {source} must say train, validation or test in every "
-                "row, but "
+                f"The split column {choice.column!r} of {source} must say train, validation or test in every row, but "
                 f"has {strange}: correct it or do not name it."
             )
         return choice, ""

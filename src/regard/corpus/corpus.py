@@ -26,8 +26,8 @@ class Source:
         Rows read, before any were left out.
     text_column, text_reason : str
         The column of texts and why it was taken.
-    label_column, label_reason, split_column : str or None
-        The same for labels; the column that says train, validation or test.
+    label_column, label_reason, split_column, split_reason : str or None
+        The same for labels, and for the column that says train, validation or test.
     notes : tuple of str
         Sentences the user should see, such as "12 rows without a label were left out."
     """
@@ -40,6 +40,7 @@ class Source:
     label_column: str | None = None
     label_reason: str | None = None
     split_column: str | None = None
+    split_reason: str | None = None
     notes: tuple[str, ...] = ()
 
 

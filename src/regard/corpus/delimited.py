@@ -165,8 +165,7 @@ class Delimited:
         if (at := quotes.open_at) is not None:
             line += quotes.rows.count(b"\n", 0, at)
             raise DataError(
-                f"Every quote in {self.source.name} must be closed, but the one that opens in line {line} is "
-                "not: "
+                f"Every quote in {self.source.name} must be closed, but the one that opens in line {line} is not: "
                 'close it, or write a quote inside a text as "".'
             )
 
@@ -192,8 +191,7 @@ class Delimited:
             line = chunk.line + (self._newlines_before_row(chunk.rows, row) if row else 0)
             mark = {b",": "comma", b"\t": "tab", b";": "semicolon", b"|": "bar"}[self.source.separator]
             return DataError(
-                f"Every row of {name} must have {columns} field{'s' * (columns > 1)}, as its header has, but "
-                "line "
+                f"Every row of {name} must have {columns} field{'s' * (columns > 1)}, as its header has, but line "
                 f"{line} has {fields[row]}: put quotes around a text that holds a {mark}."
             )
         what = str(error).splitlines()[0]
@@ -240,11 +238,9 @@ def standardised(rows: bytes, line: int, source: TextInput) -> bytes:
         if b"\n" in quoted:
             opened = line + rows.count(b"\n", 0, found.start())
             raise DataError(
-                f"Every quote in {source.name} must be closed where its text ends, but the one that opens in "
-                "line "
-                f"{opened} meets another in line {opened + quoted.count(bytes([_NEWLINE]))}: close it, or "
-                "write a quote "
-                'inside a text as "".'
+                f"Every quote in {source.name} must be closed where its text ends, but the one that opens in line "
+                f"{opened} meets another in line {opened + quoted.count(bytes([_NEWLINE]))}: close it, or write a "
+                'quote inside a text as "".'
             )
         return b'"' + quoted + found["rest"].replace(b'"', b'""') + b'"'
 

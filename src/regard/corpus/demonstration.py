@@ -113,7 +113,7 @@ def demo(n: int = 2400, seed: int = 0) -> DemoCorpus:
     labels = np.array([LABELS[side ^ bool(wrong)] for side, wrong in zip(sides, flipped, strict=True)])
     parts = ["test" if i < round(_TEST * n) else "train" for i in range(n)]
     random.shuffle(parts)
-    source = Source("demo", "demo", n, "text", "made that way", "label", "made that way", "split")
+    source = Source("demo", "demo", n, "text", "made that way", "label", "made that way", "split", "made that way")
     truth = Truth(_words(texts), _phrases(), flipped)
     return DemoCorpus(texts, labels, np.array(parts), source, truth)
 

@@ -286,8 +286,7 @@ def not_decodable(name: str, where: str, encoding: str, error: UnicodeDecodeErro
     """The error for bytes that are not in the encoding."""
     byte = error.object[error.start]
     return DataError(
-        f"{name} must be {encoding.upper()}, but {where} holds the byte 0x{byte:02x}, which is not: name the "
-        "right "
+        f"{name} must be {encoding.upper()}, but {where} holds the byte 0x{byte:02x}, which is not: name the right "
         "encoding, for instance --encoding latin-1 or --encoding cp1252."
     )
 
@@ -299,9 +298,10 @@ def _sniff(head: bytes, name: str, by_ending: Format | None) -> tuple[Format, by
     lines = head.lstrip().splitlines()
     header = lines[0] if lines else b""
     separator, times = _likely_separator(header)
+    listed = header.startswith(b"[") and (by_ending == "JSON Lines" or re.match(rb"\[\s*(\{|\Z)", head.strip()))
+    if listed:
+        raise DataError(f"{name} must hold one JSON object a line, but begins with a list: write it as JSON Lines.")
     if by_ending == "JSON Lines" or (by_ending is None and header.startswith(b"{")):
-        if header.startswith(b"["):
-            raise DataError(f"{name} must hold one JSON object a line, but begins with a list: write it as JSON Lines.")
         return "JSON Lines", b""
     if b"\0" in header:
         raise DataError(

@@ -80,15 +80,13 @@ def check_usable(values: pl.Series, column: str, source: str, *, named: bool, cl
     rows, distinct = len(values), values.n_unique()
     if distinct < classes:
         raise DataError(
-            f"There must be at least two classes, but every label in column {column!r} of {source} is "
-            f"{values[0]!r}: "
+            f"There must be at least two classes, but every label in column {column!r} of {source} is {values[0]!r}: "
             "add rows of another class or name another column with --label."
         )
     # Dozens of classes are fine in the smallest table; more of them must on average have two rows each.
     most = min(rows - 1 if named else rows / 2, MOST_CLASSES)
     if distinct > max(50, most):
         raise DataError(
-            f"A label must be shared by many rows, but column {column!r} of {source} has {distinct:,} "
-            "different values "
+            f"A label must be shared by many rows, but column {column!r} of {source} has {distinct:,} different values "
             f"in {rows:,} rows: it is probably not the label, so name the right column with --label."
         )

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from regard.corpus.columns import BY_NAME, NAMED, Choice, canonical_split, find_label, find_split, find_text
+from regard.corpus.columns import BY_NAME, NAMED, Choice, as_in, canonical_split, find_label, find_split, find_text
 from regard.corpus.corpus import Corpus, Source
 from regard.corpus.inputs import called
 from regard.corpus.labels import as_array, check_usable, without_blanks
@@ -26,6 +26,7 @@ def read(
     encoding: str = "utf-8",
     need_labels: bool = True,
     classes: int = 2,
+    like: Source | None = None,
 ) -> Corpus:
     """Read a table of texts.
 
@@ -44,6 +45,8 @@ def read(
         come along only if a column is named for them and is complete.
     classes : int
         The fewest classes that the labels may have: 1 will do for texts to test on.
+    like : Source, optional
+        Another table that this one belongs to: where its columns are here too, they hold the same.
 
     Returns
     -------
@@ -62,17 +65,21 @@ def read(
         raise no_rows(name)
     notes = list(table.notes)
 
-    text_choice = find_text(frame, name, text, taken=(label, split))
+    same_text = as_in(frame, text, like.text_column if like else None)
+    same_label = as_in(frame, label, like.label_column if like else None)
+    taken = (same_label.column if same_label else label, split)
+    text_choice = same_text or find_text(frame, name, text, taken=taken)
     split_choice, note = find_split(frame, name, split, taken=(text_choice.column, label))
     notes += [note] if note else []
     split_column = split_choice.column if split_choice else None
-    label_choice = find_label(frame, name, label, taken=(text_choice.column, split_column), guess=need_labels)
+    label_choice = same_label or find_label(
+        frame, name, label, taken=(text_choice.column, split_column), guess=need_labels
+    )
     if label_choice is not None and label_choice.column == text_choice.column:
         raise DataError(f"Texts and labels must be two columns of {name}, but both are {text_choice.column!r}.")
     if label_choice is None and need_labels:
         raise DataError(
-            f"{name} must have a column of labels, but none of {', '.join(map(repr, frame.columns[:12]))} "
-            "looks like "
+            f"{name} must have a column of labels, but none of {', '.join(map(repr, frame.columns[:12]))} looks like "
             "one: name it with --label."
         )
 
@@ -105,6 +112,7 @@ def read(
             label_column=label_choice.column if label_choice else None,
             label_reason=label_choice.reason if label_choice else None,
             split_column=split_column,
+            split_reason=split_choice.reason if split_choice else None,
             notes=tuple(notes),
         ),
     )
@@ -117,8 +125,7 @@ def _together(frames: list[pl.DataFrame], name: str) -> pl.DataFrame:
         return pl.concat(frames, how="diagonal_relaxed")
     except pl.exceptions.PolarsError as error:
         raise DataError(
-            f"A column of {name} must hold one kind of value, but Polars says: {str(error).splitlines()[0]}; "
-            "write the "
+            f"A column of {name} must hold one kind of value, but Polars says: {str(error).splitlines()[0]}; write the "
             "column the same way in every row."
         ) from None
 
@@ -127,15 +134,13 @@ def _usable_rows(texts: pl.Series, labels: pl.Series, notes: list[str], column: 
     has_label = labels.is_not_null()
     if not has_label.any():
         raise DataError(
-            f"Training needs labels, but column {column!r} of {name} is empty in all {len(labels):,} rows: "
-            "fill it or "
+            f"Training needs labels, but column {column!r} of {name} is empty in all {len(labels):,} rows: fill it or "
             "name another column with --label."
         )
     has_text = texts.fill_null("").str.contains(r"\S")
     if not (has_text & has_label).any():
         raise DataError(
-            f"Training needs texts, but column {texts.name!r} of {name} is empty in every row with a label: "
-            "fill it or "
+            f"Training needs texts, but column {texts.name!r} of {name} is empty in every row with a label: fill it or "
             "name another column with --text."
         )
     if n := int((~has_label).sum()):

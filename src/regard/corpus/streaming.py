@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
-from regard.corpus.columns import find_text
+from regard.corpus.columns import as_in, find_text
 from regard.corpus.inputs import Format, called
 from regard.corpus.tables import Table, no_rows, open_table
 from regard.errors import DataError, SettingError
@@ -33,7 +33,7 @@ class Stream:
     text_column: str
     text_reason: str
 
-    def __init__(self, path: str, format_: Format, table: Table, text: str | None) -> None:
+    def __init__(self, path: str, format_: Format, table: Table, text: str | None, usual: str | None = None) -> None:
         name = called(path)
         frames = iter(table)
         first = next((frame for frame in frames if frame.height and frame.width), None)
@@ -41,7 +41,7 @@ class Stream:
             raise no_rows(name)
         # A column that is empty so far may turn out to hold anything, and a string can be anything.
         first = first.with_columns(pl.col(pl.Null).cast(pl.String))
-        choice = find_text(first, name, text)
+        choice = as_in(first, text, usual) or find_text(first, name, text)
         self.path = path
         self.format = format_
         self.columns = tuple(first.columns)
@@ -92,10 +92,8 @@ class Stream:
         except pl.exceptions.PolarsError:
             changed = next(c for c in self.columns if not _fits(frame[c], self._schema[c]))
             raise DataError(
-                f"The field {changed!r} of {self._name} must hold the same kind of value in every line, but "
-                "is "
-                f"{self._schema[changed]} in the first lines and {frame.schema[changed]} later: write it as "
-                "a string."
+                f"The field {changed!r} of {self._name} must hold the same kind of value in every line, but is "
+                f"{self._schema[changed]} in the first lines and {frame.schema[changed]} later: write it as a string."
             ) from None
 
 
@@ -108,7 +106,12 @@ def _fits(values: pl.Series, kind: pl.DataType) -> bool:
 
 
 def stream(
-    path: str | Path, *, text: str | None = None, encoding: str = "utf-8", chunk_bytes: int = 4 * 1024 * 1024
+    path: str | Path,
+    *,
+    text: str | None = None,
+    usual: str | None = None,
+    encoding: str = "utf-8",
+    chunk_bytes: int = 1024 * 1024,
 ) -> Stream:
     """Open a table to go through it in pieces.
 
@@ -118,6 +121,8 @@ def stream(
         As in ``read``; a folder may also hold texts without labels.
     text : str, optional
         The column of texts; without it, found by name, then by content.
+    usual : str, optional
+        What the column of texts was called in training: it is taken where there is one of that name.
     encoding : str
         Of CSV, TSV, JSON Lines and the files of a folder.
     chunk_bytes : int
@@ -137,4 +142,4 @@ def stream(
     if chunk_bytes < 1:
         raise SettingError(f"chunk_bytes must be at least 1; got {chunk_bytes!r}.")
     format_, table = open_table(path, encoding, chunk_bytes, need_labels=False)
-    return Stream(str(path), format_, table, text)
+    return Stream(str(path), format_, table, text, usual)

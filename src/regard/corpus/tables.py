@@ -54,8 +54,7 @@ class Parquet:
                 raise
             what = str(error).splitlines()[0]
             raise DataError(
-                f"{self.path} must be a whole Parquet file, but Polars says: {what}; it is damaged or cut "
-                "short, so "
+                f"{self.path} must be a whole Parquet file, but Polars says: {what}; it is damaged or cut short, so "
                 "copy or write it again."
             ) from None
 

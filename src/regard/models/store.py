@@ -9,8 +9,10 @@ import hashlib
 import json
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,25 +41,63 @@ def write(path: str | os.PathLike[str], kind: str, about: dict[str, Any], tensor
 
 
 def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
-    """Write a file under a temporary name beside its place, then move it there in one step."""
-    path = Path(path)
-    temporary: Path | None = None
-    try:
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-            temporary = Path(file.name)
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.chmod(0o666 & ~_umask())
-        temporary.replace(path)
-    except OSError as error:
-        raise DataError(
-            f"{path} could not be written ({error.strerror or error}); nothing that was there before has changed. "
-            "Free some space or name another place."
-        ) from error
-    finally:
-        if temporary is not None:
+    """Write a file in one step."""
+    with Whole(path) as file:
+        file.write(content)
+
+
+class Whole:
+    """A file that appears under its name only when all of it is written and on the disk.
+
+    It is written under a temporary name beside its place and then renamed. Where anything goes wrong before, what was
+    there stays as it was, and nothing else is left.
+
+    Parameters
+    ----------
+    path
+        A file, there already or not; a device or a pipe cannot be replaced.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        if self.path.exists() and not self.path.is_file():
+            raise DataError(f"{self.path} must be a file, because it is replaced in one step: name another place.")
+
+    def __enter__(self) -> Self:
+        with self._explained():
+            self._file = tempfile.NamedTemporaryFile(dir=self.path.parent, prefix=f".{self.path.name}.", delete=False)
+        return self
+
+    def write(self, content: bytes | memoryview) -> None:
+        """Write the next bytes."""
+        with self._explained():
+            self._file.write(content)
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        temporary = Path(self._file.name)
+        try:
+            with self._explained():
+                try:
+                    if kind is None:
+                        self._file.flush()
+                        os.fsync(self._file.fileno())
+                finally:
+                    self._file.close()
+                if kind is None:
+                    temporary.chmod(0o666 & ~_umask())
+                    temporary.replace(self.path)
+        finally:
             temporary.unlink(missing_ok=True)
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise DataError(
+                f"{self.path} could not be written ({error.strerror or error}); nothing that was there before has "
+                "changed. Free some space or name another place."
+            ) from error
 
 
 def _umask() -> int:

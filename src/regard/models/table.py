@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -124,7 +125,9 @@ class TableModel:
         rows = np.array([place.row for place in places], np.intp)
         weights = loudness(self.attention[rows])
         weights = weights / weights.sum() if len(rows) else weights
-        scores = self.bias + weights @ self.polarity[rows].astype(np.float64)
+        # Added up without rounding: a plain sum of many large parts could be wrong in the ninth place.
+        parts = weights[:, None] * self.polarity[rows].astype(np.float64)
+        scores = np.array([math.fsum([bias, *side]) for bias, side in zip(self.bias, parts.T, strict=True)])
         return Attended(tokens, places, self.attention[rows], weights, self.polarity[rows], scores)
 
     def attend_many(self, texts: Sequence[str]) -> Iterator[Attended]:

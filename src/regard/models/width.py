@@ -33,8 +33,10 @@ _DROPOUT = 0.5
 _EPOCHS = 40
 # As many epochs without a better one end the search for the best.
 _PATIENCE = 10
-# Attention and polarity as float32 stay within this, whatever the scale.
-_FARTHEST = 1e30
+# Attention as float32 stays within the first, whatever the scale; polarity within the second, so that contributions add
+# up to the score in the tenth place at any learning rate.
+_LOUDEST = 1e30
+_FARTHEST = 1e6
 
 
 @dataclass
@@ -51,8 +53,9 @@ class _Space:
         kernels.read_vectors(self.embedding, rows, self.directions, numbers)
         with np.errstate(over="ignore"):  # a scale near zero; the bound comes next
             numbers[:, 0] /= self.scale
-        numbers = np.clip(numbers, -_FARTHEST, _FARTHEST)
-        return numbers[:, 0].astype(np.float32), numbers[:, 1:].astype(np.float32)
+        attention = np.clip(numbers[:, 0], -_LOUDEST, _LOUDEST)
+        polarity = np.clip(numbers[:, 1:], -_FARTHEST, _FARTHEST)
+        return attention.astype(np.float32), polarity.astype(np.float32)
 
     def copy(self) -> _Space:
         return _Space(self.embedding.copy(), self.directions.copy(), self.scale)

@@ -131,7 +131,7 @@ def _cut_slowly(texts: Sequence[str]) -> _Cut:
     tokens = [[token.text.encode() for token in tokenize(text)] for text in texts]
     pieces = [piece for document in tokens for piece in document]
     return _Cut(
-        np.frombuffer(b"".join(pieces), np.uint8),
+        np.frombuffer(bytearray().join(pieces), np.uint8),  # not bytes: a loop is compiled anew for what is read-only
         _ends([len(piece) for piece in pieces]),
         _ends([len(document) for document in tokens]),
         np.zeros(len(texts), np.bool_),
@@ -253,15 +253,32 @@ def learn_phrases(
     """The phrases ``(prefix row, word gap places on)`` that occur ``min_count`` times, as ascending keys."""
 
     def collect(shard: tuple[int, int]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-        return kernels.phrase_keys(prefix, tokens.ids, tokens.starts, *shard, gap, _BUCKET_BITS)
+        first, stop = tokens.starts[list(shard)]
+        keys, bounds = np.empty(stop - first, np.uint64), np.zeros((1 << _BUCKET_BITS) + 2, np.int64)
+        kernels.phrase_keys(prefix, tokens.ids, tokens.starts, *shard, gap, _BUCKET_BITS, keys, bounds)
+        return keys, bounds
 
     shards = in_threads(collect, even_shards(tokens.starts, thread_count(n_threads)), n_threads)
 
     def count(bucket: int) -> NDArray[np.uint64]:
         keys = np.concatenate([keys[bounds[bucket] : bounds[bucket + 1]] for keys, bounds in shards])
-        return kernels.frequent_keys(keys, min_count)
+        table = np.empty(_slots(len(keys)), np.uint64)
+        found = kernels.frequent_keys(keys, min_count, table, np.zeros(len(table), np.int32))
+        return table[:found].copy()
 
     return np.sort(np.concatenate(in_threads(count, range(1 << _BUCKET_BITS), n_threads)))
+
+
+def _slots(keys: int) -> int:
+    """A power of two, at least twice as many as keys."""
+    return max(16, 1 << (2 * keys - 1).bit_length())
+
+
+def key_slots(keys: NDArray[np.uint64]) -> NDArray[np.int32]:
+    """An open-addressing table that finds the place of a key in ``keys``."""
+    slots = np.full(_slots(len(keys)), -1, np.int32)
+    kernels.index_keys(keys, slots)
+    return slots
 
 
 def phrase_rows(
@@ -275,7 +292,7 @@ def phrase_rows(
     out: NDArray[np.int32] | None = None,
 ) -> NDArray[np.int32]:
     """The row of the phrase that begins at each token; phrase ``k`` of ``keys`` has row ``offset + k``."""
-    slots = kernels.index_keys(keys) if slots is None else slots
+    slots = key_slots(keys) if slots is None else slots
     out = np.empty(len(tokens.ids), np.int32) if out is None else out
 
     def look_up(shard: tuple[int, int]) -> None:
@@ -288,12 +305,15 @@ def phrase_rows(
 def distinct(grams: NDArray[np.int32], tokens: Tokens, rows: int, n_threads: int | None) -> Rows:
     """The distinct rows of each document."""
 
-    def gather(shard: tuple[int, int]) -> Rows:
-        return Rows(*kernels.distinct_rows(grams, tokens.starts, *shard, rows))
+    def gather(shard: tuple[int, int]) -> tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.int64]]:
+        first, stop = tokens.starts[list(shard)]
+        room = (stop - first) * len(grams)
+        ids, counts = np.empty(room, np.int32), np.empty(room, np.float32)
+        sizes = np.empty(shard[1] - shard[0], np.int64)
+        seen, at = np.full(rows, -1, np.int32), np.empty(rows, np.int32)
+        n = kernels.distinct_rows(grams, tokens.starts, *shard, seen, at, ids, counts, sizes)
+        return ids[:n].copy(), counts[:n].copy(), sizes
 
     shards = in_threads(gather, even_shards(tokens.starts, thread_count(n_threads)), n_threads)
-    return Rows(
-        np.concatenate([shard.ids for shard in shards]),
-        np.concatenate([shard.counts for shard in shards]),
-        _ends(np.concatenate([np.diff(shard.starts) for shard in shards])),
-    )
+    ids, counts, sizes = (np.concatenate(parts) for parts in zip(*shards, strict=True))
+    return Rows(ids, counts, _ends(sizes))

@@ -1,7 +1,7 @@
 """The loops over bytes and tokens, compiled by numba.
 
 They release the interpreter's lock, so shards of documents run in threads; what they return does not depend on how
-the documents were cut into shards.
+the documents were cut into shards. Callers make the arrays: a loop that makes none is compiled in half the time.
 """
 
 from __future__ import annotations
@@ -306,79 +306,83 @@ def phrase_keys(
     stop: int,
     gap: int,
     bits: int,
-) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """The phrases of a shard of documents, sorted into ``2**bits`` buckets by hash.
+    keys: NDArray[np.uint64],
+    bounds: NDArray[np.int64],
+) -> None:
+    """Sort the phrases of a shard of documents into ``2**bits`` buckets by hash.
 
     A phrase of n words is the row of its first n - 1 words and its last word, ``gap = n - 1`` places on; as
     one 64-bit key ``prefix << 32 | word`` it is exact.
 
-    Returns
-    -------
-    keys, bounds
-        Bucket ``b`` is ``keys[bounds[b]:bounds[b + 1]]``.
+    Parameters
+    ----------
+    keys : output
+        Bucket ``b`` is ``keys[bounds[b]:bounds[b + 1]]``. There is room for one a token, and what is behind the last
+        bucket means nothing.
+    bounds : (2**bits + 2,), output
+        Zero before.
     """
-    buckets = 1 << bits
-    bounds = np.zeros(buckets + 1, np.int64)
+    # A bucket is counted two places on and filled from one place on, which ends where the next one begins.
     for doc in range(first, stop):
         for i in range(starts[doc], starts[doc + 1] - gap):
             if prefix[i] >= 0 and words[i + gap] >= 0:
                 key = (np.uint64(prefix[i]) << np.uint64(32)) | np.uint64(words[i + gap])
-                bounds[_bucket(key, bits) + 1] += 1
-    for b in range(buckets):
+                bounds[_bucket(key, bits) + 2] += 1
+    for b in range(bounds.size - 1):
         bounds[b + 1] += bounds[b]
-    at = bounds[:buckets].copy()
-    keys = np.empty(bounds[buckets], np.uint64)
     for doc in range(first, stop):
         for i in range(starts[doc], starts[doc + 1] - gap):
             if prefix[i] >= 0 and words[i + gap] >= 0:
                 key = (np.uint64(prefix[i]) << np.uint64(32)) | np.uint64(words[i + gap])
-                b = _bucket(key, bits)
-                keys[at[b]] = key
-                at[b] += 1
-    return keys, bounds
+                b = _bucket(key, bits) + 1
+                keys[bounds[b]] = key
+                bounds[b] += 1
 
 
 @njit(cache=True, nogil=True)
-def frequent_keys(keys: NDArray[np.uint64], min_count: int) -> NDArray[np.uint64]:
-    """The distinct keys that occur at least ``min_count`` times, in no particular order."""
-    size = 16
-    while size < 2 * keys.size:
-        size *= 2
-    last = np.uint64(size - 1)
-    table = np.zeros(size, np.uint64)
-    counts = np.zeros(size, np.int32)
-    kept = 0
+def frequent_keys(
+    keys: NDArray[np.uint64], min_count: int, table: NDArray[np.uint64], counts: NDArray[np.int32]
+) -> int:
+    """Find the distinct keys that occur at least ``min_count`` times.
+
+    Parameters
+    ----------
+    keys
+        In any order.
+    table : output
+        The keys that were found, in no particular order; a power of two of slots, at least twice as many as keys.
+    counts : (slots,)
+        Zero before.
+
+    Returns
+    -------
+    found
+        How many there are.
+    """
+    last = np.uint64(counts.size - 1)
     for key in keys:
         slot = mix(key) & last
         while counts[slot] > 0 and table[slot] != key:
             slot = (slot + np.uint64(1)) & last
         table[slot] = key
         counts[slot] += 1
-        if counts[slot] == min_count:
-            kept += 1
-    frequent = np.empty(kept, np.uint64)
-    n = 0
-    for slot in range(size):
+    found = 0
+    for slot in range(counts.size):
         if counts[slot] >= min_count:
-            frequent[n] = table[slot]
-            n += 1
-    return frequent
+            table[found] = table[slot]
+            found += 1
+    return found
 
 
 @njit(cache=True, nogil=True)
-def index_keys(keys: NDArray[np.uint64]) -> NDArray[np.int32]:
-    """An open-addressing table that finds the place of a key in ``keys``."""
-    size = 16
-    while size < 2 * keys.size:
-        size *= 2
-    last = np.uint64(size - 1)
-    slots = np.full(size, -1, np.int32)
+def index_keys(keys: NDArray[np.uint64], slots: NDArray[np.int32]) -> None:
+    """Enter the places of distinct keys into empty slots (-1; a power of two of them, at least twice as many)."""
+    last = np.uint64(slots.size - 1)
     for row in range(keys.size):
         slot = mix(keys[row]) & last
         while slots[slot] >= 0:
             slot = (slot + np.uint64(1)) & last
         slots[slot] = row
-    return slots
 
 
 @njit(cache=True, nogil=True)
@@ -417,9 +421,13 @@ def distinct_rows(
     starts: NDArray[np.int64],
     first: int,
     stop: int,
-    rows: int,
-) -> tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.int64]]:
-    """The distinct rows of each document of a shard, in order of appearance, and how often each occurs.
+    seen: NDArray[np.int32],
+    at: NDArray[np.int32],
+    ids: NDArray[np.int32],
+    counts: NDArray[np.float32],
+    sizes: NDArray[np.int64],
+) -> int:
+    """Find the distinct rows of each document of a shard, in order of appearance, and how often each occurs.
 
     Parameters
     ----------
@@ -427,22 +435,23 @@ def distinct_rows(
         The row that begins at each token, for words, pairs, ...; -1 where there is none.
     starts, first, stop
         Document ``d`` holds the tokens ``starts[d]:starts[d + 1]``; the shard is ``first <= d < stop``.
-    rows
-        The size of the table.
+    seen : (rows,)
+        The last document that had a row; -1 before.
+    at : (rows,)
+        Where that entry is.
+    ids, counts : output
+        The entries, document after document; there is room for one a gram.
+    sizes : (documents of the shard,), output
+        How many entries each document has.
 
     Returns
     -------
-    ids, counts, bounds
-        A sparse matrix in CSR form, without its column count.
+    entries
+        How many there are in all.
     """
-    seen = np.full(rows, -1, np.int32)
-    at = np.zeros(rows, np.int32)
-    capacity = (starts[stop] - starts[first]) * grams.shape[0]
-    ids = np.empty(capacity, np.int32)
-    counts = np.empty(capacity, np.float32)
-    bounds = np.zeros(stop - first + 1, np.int64)
     n = 0
     for doc in range(first, stop):
+        before = n
         for level in range(grams.shape[0]):
             for i in range(starts[doc], starts[doc + 1]):
                 row = grams[level, i]
@@ -456,5 +465,5 @@ def distinct_rows(
                     ids[n] = row
                     counts[n] = 1
                     n += 1
-        bounds[doc - first + 1] = n
-    return ids[:n].copy(), counts[:n].copy(), bounds
+        sizes[doc - first] = n - before
+    return n

@@ -250,6 +250,6 @@ class Vocabulary:
 
     @cached_property
     def _key_slots(self) -> list[NDArray[np.int32]]:
-        from regard.tokens import kernels
+        from regard.tokens import counting
 
-        return [kernels.index_keys(keys) for keys in self.phrases]
+        return [counting.key_slots(keys) for keys in self.phrases]
