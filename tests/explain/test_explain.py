@@ -107,7 +107,7 @@ def test_masking_words_takes_their_rows_away(two, text, data):
     assert abs(rest.residual) < 1e-12
 
 
-@pytest.mark.parametrize(("rate", "width"), [(1e6, 2), (1e12, 8), (1.0, 2)])
+@pytest.mark.parametrize(("rate", "width"), [(1e6, 2), (1e12, 2), (1e300, 2), (1e12, 8), (1.0, 2)])
 @pytest.mark.parametrize("scale", [1e-3, 1e4])
 def test_contributions_add_up_at_wild_rates_and_scales_however_long_the_text(rate, width, scale):
     corpus = demo(400)

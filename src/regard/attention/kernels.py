@@ -203,7 +203,7 @@ def train_epoch(
     dropout, seed
         Each entry of a document is left out with this probability, by a hash of seed, document and place.
     loudest, farthest
-        Loudness stays between ``1 / loudest`` and ``loudest``, polarity within plus and minus ``farthest``.
+        Loudness stays between ``1 / loudest`` and ``loudest``, polarity and bias within plus and minus ``farthest``.
     texts_with : (rows, classes)
         In how many documents of each class a row occurs.
     less : (classes, counts)
@@ -227,6 +227,7 @@ def train_epoch(
     half = np.float32(0.5)
     top_loudness, low_loudness = np.float32(loudest), np.float32(1.0 / loudest)
     far = np.float32(farthest)
+    steepest = 1e30  # a larger step would be infinite in float32, and nothing times infinity is no number
     for q in range(order.size):
         doc = order[q]
         label = labels[doc]
@@ -278,7 +279,8 @@ def train_epoch(
                 offset += slope[side] * score[side]
 
         speaking = rate * mass / square  # (1 / Σ w²) / mass: the entries' weights are not yet divided by the mass
-        a_step, s_step = np.float32(step_attention * speaking), np.float32(step_polarity * speaking)
+        a_step = np.float32(min(step_attention * speaking, steepest))
+        s_step = np.float32(min(step_polarity * speaking, steepest))
         for i in range(n):
             row = kept[i]
             w = weight[i]
@@ -291,4 +293,4 @@ def train_epoch(
             step = min(max(a_step * w * pull, -half), half)
             table[row, 0] = min(max(table[row, 0] * (one + step), low_loudness), top_loudness)
         for side in range(sides):
-            bias[side] += step_bias * rate * slope[side]
+            bias[side] = min(max(bias[side] + step_bias * rate * slope[side], -farthest), farthest)

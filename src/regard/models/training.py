@@ -39,7 +39,7 @@ _POLARITY_OTHERS = 2.0
 # Attention starts at this multiple of the largest log ratio, and no higher than the limit.
 _ATTENTION = 0.6
 _ATTENTION_LIMIT = 6.0
-# Loudness stays between exp(-8) and exp(8), polarity within a million: nothing can overflow.
+# Loudness stays between exp(-8) and exp(8), polarity and bias within a million: nothing can overflow.
 _LOUDEST = math.exp(8.0)
 _FARTHEST = 1e6
 # Rows in fewer training texts keep their start: what they say of a training text is mostly that text's own label.
@@ -212,7 +212,8 @@ def fit_table(
     polarity = np.clip(sharpness * table.polarity, -_FARTHEST, _FARTHEST).astype(np.float32)
     if polarity.shape[1] > 1:
         polarity -= polarity.mean(axis=1, keepdims=True)  # what speaks for all classes alike decides nothing
-    return Fitted(table.attention, polarity, sharpness * table.bias, smallest(occurrences), epochs, measured)
+    bias = np.clip(sharpness * table.bias, -_FARTHEST, _FARTHEST)
+    return Fitted(table.attention, polarity, bias, smallest(occurrences), epochs, measured)
 
 
 def _sharpest(scores: NDArray[np.float64], codes: NDArray[np.intp]) -> tuple[float, float]:
