@@ -51,7 +51,7 @@ def test_only_the_cells_that_are_asked_for_are_worked_out(finished):
 
 
 def test_a_figure_without_its_cells_says_how_to_work_them_out(finished):
-    with pytest.raises(DataError, match="1 are not in .*run it without --finished"):
+    with pytest.raises(DataError, match=r"1 are not in .*run it without --finished"):
         PAPER.reproduce(Asked("figure 4", out=finished, finished=True))
 
 

@@ -68,15 +68,15 @@ def train(
     if not 0 <= validation < 1:
         raise SettingError(f"`--validation` must be at least 0 and below 1; got {validation!r}.")
     given = {"--score": score != "dot", "--vectors": vectors, "--checkpoint": checkpoint}
-    if encoder is None and (name := next((name for name, value in given.items() if value), None)):
-        raise SettingError(f"`{name}` is a setting of networks: name an `--encoder` too, none, affine, lstm or conv.")
+    if encoder is None and (alone := next((option for option, value in given.items() if value), None)):
+        raise SettingError(f"`{alone}` is a setting of networks: name an `--encoder` too, none, affine, lstm or conv.")
     if encoder is not None and ngrams not in (None, 1):
         raise SettingError(f"A network reads single words, so `--ngrams` is 1 with `--encoder`; got {ngrams}.")
     if encoder is not None:
         one_of(encoder, "--encoder", ("none", "affine", "lstm", "conv"))
         one_of(score, "--score", ("dot", "additive"))
     out = Path(f"{_stem(data)}.regard") if out is None else out
-    check_out(out, "--out", data, test)
+    check_out(out, "--out", data, test, vectors, checkpoint)
     say = console(quiet or json)
     corpus = read(data, text=text, label=label, encoding=encoding)
     tested = read(test, text=text, label=label, encoding=encoding, classes=1, like=corpus.source) if test else None
@@ -173,10 +173,10 @@ def train_and_test(
     """
     import time
 
+    from regard import models
     from regard.cli.output import percent, plural
     from regard.cli.report import keep_assessment, unseen
     from regard.errors import DataError
-    from regard import models
     from regard.models.inputs import as_labels, labels_like
 
     parts = {name: corpus.part(name) for name in corpus.parts} if corpus.split is not None else {"train": corpus}
@@ -202,8 +202,9 @@ def train_and_test(
     classifier.fit(training.texts, training.labels, validation=None if given is None else (given.texts, given.labels))
     seconds = time.perf_counter() - began
     result: dict[str, Any] = {"rows": {name: len(part) for name, part in parts.items()}, "seconds": seconds}
+    what = "words" if network else "words and phrases"
     say.print(
-        f"Trained on {plural(len(training), 'text')} in {seconds:.1f} s: {len(classifier.model_.word_table):,} {'words' if network else 'words and phrases'}, "
+        f"Trained on {plural(len(training), 'text')} in {seconds:.1f} s: {len(classifier.model_.word_table):,} {what}, "
         f"{plural(classifier.n_iter_, 'epoch')}."
     )
     if classifier.validation_ is not None:
