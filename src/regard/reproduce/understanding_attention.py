@@ -76,7 +76,7 @@ PUBLISHED = {
 }
 _QUICK_SCALES = (0.001, 10, 10_000)
 _PROTOCOL = (
-    "Every model is trained on the train part, with λ as in the first column; the epoch is chosen on the dev part, and "
+    "Every model is trained on the train part, with the λ that is said; the epoch is chosen on the dev part, and "
     "accuracy is measured once, on the test part. DP is the dot product, DP-A has an affine layer before it, DP-L a "
     "bidirectional LSTM, AD is additive attention. Embeddings of 100 numbers start evenly in ±0.1, dropout 0.5 on them "
     "and on the attended vector, Adagrad with rate 0.02 and decay 0.001, batches of 100, at most 40 epochs (25 for "
@@ -119,7 +119,7 @@ def table_2(asked: Asked, report: Report) -> Page:
         f"(`AttentionClassifier(width=100, ngrams=1)`), `{TABLE}` is `AttentionClassifier()` with its own settings: "
         "two numbers a word or pair.",
     )
-    return _page(asked, title, about, sections)
+    return _page(asked, title, about, sections, len(seeds))
 
 
 # What is finished, by data set, model and scale: a result for each seed.
@@ -229,7 +229,7 @@ def figure_4(asked: Asked, report: Report) -> Page:
     """Additive attention, λ = 10."""
     asked.sets(("sst",))
     asked.columns()
-    return _word_figure(asked, report, "Figure 4", "The same with additive attention.", [("sst", "AD", 10.0)])
+    return _word_figure(asked, report, "Figure 4", "As Figure 2, with additive attention.", [("sst", "AD", 10.0)])
 
 
 def figure_5(asked: Asked, report: Report) -> Page:
@@ -383,7 +383,7 @@ def figure_imbalance(asked: Asked, report: Report) -> Page:
     text = "Where one class is larger, V·W leaves zero, and the attention of the two sides parts."
     title = "Understanding Attention for Text Classification: V·W and the balance of the classes"
     about = (f"The synthetic texts, {total:,} in all, {epochs} epochs, four or more initialisations each.",)
-    return _page(asked, title, about, [Section("V·W by balance", text, [picture, Table(head, rows)])])
+    return _page(asked, title, about, [Section("V·W by balance", text, [picture, Table(head, rows)])], len(seeds))
 
 
 def _ended(result: dict[str, Any]) -> list[str]:
@@ -424,18 +424,19 @@ def _kept(work: Callable[[Cell], dict[str, Any]], asked: Asked) -> Path:
     return Path(asked.out) / NAME / f"{work.__name__}{'-quick' if asked.quick else ''}.jsonl"
 
 
-def _page(asked: Asked, title: str, about: Sequence[str], sections: Sequence[Section]) -> Page:
+def _page(asked: Asked, title: str, about: Sequence[str], sections: Sequence[Section], seeds: int = 1) -> Page:
     command = f"regard reproduce {NAME} --{asked.part}"
     command += "".join(f" --data {name}" for name in asked.data)
     command += "".join(f" --model '{name}'" if " " in name else f" --model {name}" for name in asked.models)
     command += "".join(f" --scale {scale:g}" for scale in asked.scales)
     command += f" --seeds {asked.seeds}" if asked.part == "table 2" and not asked.quick else ""
     command += " --quick" if asked.quick else ""
-    command += " --finished" if asked.finished else ""
+    command += " --finished" if asked.finished and asked.part.startswith("table") else ""
     about = [*about, *(["**A quick look: few texts and epochs; the numbers mean nothing.**"] if asked.quick else [])]
     used = asked.data or (SETS if asked.part == "table 2" else _SETS_OF.get(asked.part, ()))
     made = made_with([load(name) for name in used], "torch", "numba", "altair")
-    return Page(f"{NAME}-{asked.name}", title, command, about, sections, made)
+    drawn_from = "Seed 0" if seeds == 1 else f"Seeds 0 to {seeds - 1}"
+    return Page(f"{NAME}-{asked.name}", title, command, about, sections, f"{drawn_from}. {made}")
 
 
 _SETS_OF = {
