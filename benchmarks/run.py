@@ -23,6 +23,7 @@ BENCHMARKS = {
     "accuracy": ("accuracy beside four rivals, on five data sets", 40),
     "ablation": ("what each part of the training is worth", 15),
     "width": ("the paper's own model, by closed form and by autograd", 15),
+    "neural": ("the LSTM network beside a plain padded loop in PyTorch", 5),
     "attention": ("the mechanisms beside other implementations", 5),
     "report_page": ("the size and the speed of the page of a report", 2),
     "reading": ("the conditions for reading scores, from one scale to the next", 5),

@@ -78,6 +78,36 @@ def test_training_learns_vectors_where_a_width_is_given(reviews):
     assert "width" in regard("train", "reviews.csv", "--width", "1", cwd=folder).stderr
 
 
+def test_training_learns_a_network_where_an_encoder_is_given(reviews):
+    folder, _ = reviews
+    network = ("--encoder", "lstm", "--width", "8", "--epochs", "2", "--out", "net.regard", "--checkpoint", "point")
+    run = regard("train", "reviews.csv", *network, cwd=folder)
+
+    assert run.returncode == 0, run.stderr
+    assert "words, " in run.stdout
+    assert "validation: accuracy" in run.stdout
+    assert load_model(folder / "net.regard").network.shape.encoder == "lstm"
+    assert (folder / "point").exists()
+    assert "encoder lstm" in regard("info", "net.regard", cwd=folder).stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--encoder", "lstn"), "Did you mean 'lstm'?"),
+        (("--encoder", "none", "--ngrams", "2"), "A network reads single words"),
+        (("--score", "additive"), "`--score` is a setting of networks: name an `--encoder` too"),
+        (("--vectors", "v.txt"), "`--vectors` is a setting of networks"),
+    ],
+)
+def test_settings_that_do_not_fit_the_kind_of_model_are_named(reviews, options, said):
+    folder, _ = reviews
+    run = regard("train", "reviews.csv", *options, cwd=folder)
+
+    assert run.returncode == 1
+    assert said in " ".join(run.stderr.split())
+
+
 def test_the_same_seed_gives_the_same_file_for_any_number_of_threads(reviews):
     folder, _ = reviews
     for threads in (1, 3):

@@ -22,7 +22,7 @@ from regard.models.neural_training import batches
 KINDS = {
     "DP": {},
     "DP-A": {"encoder": "affine", "hidden": 6},
-    "DP-L": {"encoder": "lstm"},
+    "DP-L": {"encoder": "lstm", "word_dropout": 0.2},
     "DP-L, one way": {"encoder": "lstm", "bidirectional": False, "hidden": 5},
     "conv": {"encoder": "conv", "widths": (1, 3, 5), "hidden": 10},
     "AD": {"score": "additive"},
@@ -179,6 +179,18 @@ def test_the_kept_epoch_is_the_most_accurate_one():
     assert accuracies.index(max(accuracies)) + 1 == clf.n_iter_
     assert clf.validation_["accuracy"] == max(accuracies)[0]
     assert len(clf.course_) in (12, clf.n_iter_ + 3)
+
+
+def test_word_dropout_leaves_out_whole_words():
+    network = small(dropout=0.0, word_dropout=0.25).fit(TEXTS, TWO).model_.network
+    ids = torch.arange(network.shape.words).repeat(500, 1)
+    with torch.no_grad():
+        h, _ = network.train().attend(ids)
+        left_out = (h == 0).all(-1)
+
+        assert left_out.float().mean() == pytest.approx(0.25, abs=0.03)
+        assert torch.equal(h[~left_out], network.embedding(ids)[~left_out])
+        assert not (network.eval().attend(ids)[0] == 0).any()
 
 
 def test_training_leaves_pytorch_as_it_was():
@@ -355,6 +367,7 @@ def test_the_setting_score_lives_beside_the_method():
         ({"optimizer": "sgdd"}, "`optimizer` must be"),
         ({"scale": 0}, "`scale` must be a number above 0"),
         ({"dropout": 1}, "`dropout`"),
+        ({"word_dropout": -0.1}, "`word_dropout`"),
         ({"epochs": 0}, "`epochs` must be a whole number of at least 1"),
         ({"patience": 0}, "`patience` must be a whole number of at least 1 or None"),
         ({"hidden": 9}, "without an encoder"),

@@ -2,7 +2,7 @@ import altair as alt
 import polars as pl
 import pytest
 
-from regard.reproduce.page import Page, Picture, Section, Table, beside, drawn
+from regard.reproduce.page import Note, Page, Picture, Section, Table, beside, drawn
 
 
 @pytest.fixture
@@ -14,7 +14,7 @@ def page():
         "A paper",
         "regard reproduce paper",
         ["All of `it`."],
-        [Section("Table 2", "What came out.", [table, drawn("line", "A line.", chart)])],
+        [Section("Table 2", "What came out.", [table, drawn("line", "A line.", chart), Note("So *far*.")])],
         "regard 0.",
     )
 
@@ -25,6 +25,7 @@ def test_the_page_and_its_pictures_are_written(page, tmp_path):
     assert path.name == "paper.md"
     assert "| **DP** | 82.2 |" in text
     assert "](paper/line.svg)" in text
+    assert "\nSo *far*.\n" in text
     assert (path.parent / "paper" / "line.svg").read_text().startswith("<svg")
 
 
@@ -35,6 +36,7 @@ def test_html_escapes_what_it_shows(page, tmp_path):
     assert "&lt;img src=x&gt;" in html
     assert "<img" not in html
     assert "<svg" in html
+    assert "<p>So <em>far</em>.</p>" in html
 
 
 def test_markdown_cells_cannot_end_their_column():
@@ -44,7 +46,8 @@ def test_markdown_cells_cannot_end_their_column():
 def test_a_cell_puts_the_published_number_beside_ours():
     assert beside(82.2, [82.0, 83.0]) == "82.2 → **82.5** ± 0.5 (+0.3)"
     assert beside(None, [82.0]) == "82.0"
-    assert beside(82.2, []) == "–"
+    assert beside(82.2, []) == "82.2 → not run"
+    assert beside(None, []) == "not run"
 
 
 def test_a_picture_belongs_to_its_page(page):

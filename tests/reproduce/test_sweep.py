@@ -4,7 +4,7 @@ import time
 import pytest
 
 from regard.errors import DataError
-from regard.reproduce.sweep import sweep
+from regard.reproduce.sweep import finished, sweep
 
 CELLS = [{"model": model, "seed": seed} for model in ("a", "b") for seed in range(3)]
 
@@ -80,3 +80,11 @@ def test_a_foreign_file_is_refused_and_left_alone(tmp_path):
     with pytest.raises(DataError, match="line 1"):
         sweep(CELLS, square, kept)
     assert kept.read_text() == '{"cell": {}}\n'
+
+
+def test_what_is_finished_can_be_had_without_working(tmp_path):
+    kept = tmp_path / "kept.jsonl"
+    sweep(CELLS[:2], square, kept)
+
+    assert [result and result["value"] for result in finished(CELLS[:3], kept)] == [0, 1, None]
+    assert finished(CELLS[:1], tmp_path / "none.jsonl") == [None]

@@ -9,7 +9,7 @@ import typer
 
 if TYPE_CHECKING:
     from regard.corpus import Corpus
-    from regard.models import AttentionClassifier
+    from regard.models.estimator import TextClassifier
 
 
 def report(
@@ -74,7 +74,7 @@ def unseen(corpus: Corpus, tested: Corpus | None) -> tuple[Corpus | None, str]:
     return (None, name) if name == "given" else (part, name)
 
 
-def keep_assessment(classifier: AttentionClassifier, part: Corpus, name: str) -> None:
+def keep_assessment(classifier: TextClassifier, part: Corpus, name: str) -> None:
     """Let the model remember how it did on a part: numbers only, no text."""
     from regard.models.inputs import as_labels
     from regard.report import assess
@@ -85,7 +85,7 @@ def keep_assessment(classifier: AttentionClassifier, part: Corpus, name: str) ->
     classifier.describe(assessment=assess(scores, labels, table.classes, name).to_dict())
 
 
-def write_beside(classifier: AttentionClassifier, model: Path, part: Corpus | None, name: str) -> Path:
+def write_beside(classifier: TextClassifier, model: Path, part: Corpus | None, name: str) -> Path:
     """Write the report of a model that has just been trained, as NAME.html beside it.
 
     Parameters

@@ -15,10 +15,13 @@ def reproduce(
     table: Annotated[str | None, typer.Option(help="Which of its tables.")] = None,
     figure: Annotated[str | None, typer.Option(help="Which of its figures.")] = None,
     data: Annotated[list[str] | None, typer.Option(help="Only this data set; may be repeated.")] = None,
+    model: Annotated[list[str] | None, typer.Option(help="Only this model of a table; may be repeated.")] = None,
+    scale: Annotated[list[float] | None, typer.Option(help="Only this λ of a table; may be repeated.")] = None,
     seeds: Annotated[int, typer.Option(help="Seeds to take the mean of.", min=1)] = 3,
     quick: Annotated[bool, typer.Option("--quick", help="Few texts and epochs: a look at how it works.")] = False,
     out: Annotated[Path, typer.Option(help="The folder of the page, and of what is finished.")] = Path("reproduced"),
     processes: Annotated[int | None, typer.Option(help="Cells to work on at a time; all cores.", min=1)] = None,
+    finished: Annotated[bool, typer.Option("--finished", help="Show what is finished; work out nothing.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
 ) -> None:
     """Reproduce a paper's table or figure on the real data, its numbers beside ours.
@@ -47,7 +50,8 @@ def reproduce(
         raise SettingError(
             f"Name one part of {paper}: {', '.join('--' + part for part in found.parts)}; got {len(asked)}."
         )
-    what = Asked(asked[0], tuple(data or ()), seeds, quick, out, processes or thread_count(None))
+    chosen = tuple(data or ()), tuple(model or ()), tuple(scale or ())
+    what = Asked(asked[0], *chosen, seeds, quick, out, processes or thread_count(None), finished)
     with progress_bar(not quiet) as report:
         page = found.reproduce(what, report)
     say.print(f"The page is in {page}, and beside it as HTML.", markup=False)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from regard.corpus import Corpus
-    from regard.models import AttentionClassifier
+    from regard.models.estimator import TextClassifier
 
 
 def train(
@@ -21,9 +21,20 @@ def train(
     text: Annotated[str | None, typer.Option(help="The column of texts, if it is not found by itself.")] = None,
     label: Annotated[str | None, typer.Option(help="The column of labels, if it is not found by itself.")] = None,
     test: Annotated[str | None, typer.Option(help="A second table to test on.")] = None,
-    ngrams: Annotated[int, typer.Option(help="The longest phrase, in words.", min=1)] = 2,
+    ngrams: Annotated[int | None, typer.Option(help="The longest phrase, in words: 2; 1 in a network.", min=1)] = None,
     min_count: Annotated[str, typer.Option(help="How often a word or phrase must occur, or auto.")] = "auto",
-    width: Annotated[int, typer.Option(help="Numbers a word: 2, or more for the paper's own vectors.", min=2)] = 2,
+    width: Annotated[
+        int | None,
+        typer.Option(help="Numbers a word: 2, or more for the paper's own vectors; 100 in a network.", min=2),
+    ] = None,
+    encoder: Annotated[
+        str | None, typer.Option(help="Train a network: none, affine, lstm or conv before the attention (extra torch).")
+    ] = None,
+    score: Annotated[str, typer.Option(help="A network's attention score: dot or additive.")] = "dot",
+    vectors: Annotated[Path | None, typer.Option(help="Word vectors that a network starts from.")] = None,
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="Where a network's training is kept after every epoch, and goes on from.")
+    ] = None,
     scale: Annotated[float, typer.Option(help="The scale lambda of the attention scores.")] = 10.0,
     epochs: Annotated[str, typer.Option(help="Passes over the texts, or auto.")] = "auto",
     validation: Annotated[
@@ -49,14 +60,23 @@ def train(
     from regard.corpus import read
     from regard.errors import DataError, SettingError
     from regard.explain.findings import cautions, reading
+    from regard.models.settings import one_of
 
     for name, value in (("--epochs", epochs), ("--min-count", min_count)):
         if value != "auto" and not value.isdecimal():
             raise SettingError(f"`{name}` must be a whole number or auto; got {value!r}.")
     if not 0 <= validation < 1:
         raise SettingError(f"`--validation` must be at least 0 and below 1; got {validation!r}.")
+    given = {"--score": score != "dot", "--vectors": vectors, "--checkpoint": checkpoint}
+    if encoder is None and (alone := next((option for option, value in given.items() if value), None)):
+        raise SettingError(f"`{alone}` is a setting of networks: name an `--encoder` too, none, affine, lstm or conv.")
+    if encoder is not None and ngrams not in (None, 1):
+        raise SettingError(f"A network reads single words, so `--ngrams` is 1 with `--encoder`; got {ngrams}.")
+    if encoder is not None:
+        one_of(encoder, "--encoder", ("none", "affine", "lstm", "conv"))
+        one_of(score, "--score", ("dot", "additive"))
     out = Path(f"{_stem(data)}.regard") if out is None else out
-    check_out(out, "--out", data, test)
+    check_out(out, "--out", data, test, vectors, checkpoint)
     say = console(quiet or json)
     corpus = read(data, text=text, label=label, encoding=encoding)
     tested = read(test, text=text, label=label, encoding=encoding, classes=1, like=corpus.source) if test else None
@@ -66,17 +86,19 @@ def train(
     if tested is not None:
         say.print("To test on:")
         tell(tested, say)
-    settings = {
-        "ngrams": ngrams,
-        "min_count": min_count if min_count == "auto" else int(min_count),
-        "width": width,
+    settings: dict[str, Any] = {
         "scale": scale,
-        "epochs": epochs if epochs == "auto" else int(epochs),
         "validation_fraction": validation,
         "random_state": seed,
         "n_threads": threads,
         "verbose": not (quiet or json),
     }
+    if encoder is None:
+        settings |= {"ngrams": ngrams or 2, "width": width or 2, "epochs": "auto", "min_count": "auto"}
+    else:
+        settings |= {"encoder": None if encoder == "none" else encoder, "score": score, "dim": width}
+        settings |= {"vectors": vectors, "checkpoint": checkpoint}
+    settings |= {name: int(value) for name, value in (("epochs", epochs), ("min_count", min_count)) if value != "auto"}
     classifier, result = train_and_test(corpus, tested, settings, say)
     classifier.save(out)
     result["model"] = str(out)
@@ -144,14 +166,17 @@ def tell(corpus: Corpus, say: Console) -> None:
 
 def train_and_test(
     corpus: Corpus, tested: Corpus | None, settings: dict[str, Any], say: Console
-) -> tuple[AttentionClassifier, dict[str, Any]]:
-    """Train on the training part, measure on the others; the model says what was measured."""
+) -> tuple[TextClassifier, dict[str, Any]]:
+    """Train on the training part, measure on the others; the model says what was measured.
+
+    Settings that name an encoder are those of a network.
+    """
     import time
 
+    from regard import models
     from regard.cli.output import percent, plural
     from regard.cli.report import keep_assessment, unseen
     from regard.errors import DataError
-    from regard.models import AttentionClassifier
     from regard.models.inputs import as_labels, labels_like
 
     parts = {name: corpus.part(name) for name in corpus.parts} if corpus.split is not None else {"train": corpus}
@@ -164,7 +189,10 @@ def train_and_test(
         )
     training = parts["train"]
     began = time.perf_counter()
-    classifier = AttentionClassifier(**settings)
+    network = "encoder" in settings
+    classifier: TextClassifier = (models.NeuralAttentionClassifier if network else models.AttentionClassifier)(
+        **settings
+    )
     assert training.labels is not None
     given = parts.get("validation")
     if given is not None:
@@ -174,8 +202,9 @@ def train_and_test(
     classifier.fit(training.texts, training.labels, validation=None if given is None else (given.texts, given.labels))
     seconds = time.perf_counter() - began
     result: dict[str, Any] = {"rows": {name: len(part) for name, part in parts.items()}, "seconds": seconds}
+    what = "words" if network else "words and phrases"
     say.print(
-        f"Trained on {plural(len(training), 'text')} in {seconds:.1f} s: {len(classifier.model_):,} words and phrases, "
+        f"Trained on {plural(len(training), 'text')} in {seconds:.1f} s: {len(classifier.model_.word_table):,} {what}, "
         f"{plural(classifier.n_iter_, 'epoch')}."
     )
     if classifier.validation_ is not None:

@@ -29,6 +29,7 @@ class Shape:
     score: Literal["dot", "additive"]
     scale: float
     dropout: float
+    word_dropout: float = 0.0
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
@@ -77,8 +78,10 @@ class AttentionNetwork(nn.Module):
     def attend(self, ids: Tensor) -> tuple[Tensor, AttentionResult]:
         """``h`` (texts, T, hidden), and what attention makes of it."""
         keep = ids != PADDING
-        e = self.embedding(ids.clamp_min(0))
-        h = self.encoder(self._thinned(e), keep)
+        e = self._thinned(self.embedding(ids.clamp_min(0)))
+        if self.training and self.shape.word_dropout:
+            e = e * (torch.rand(ids.shape, device=e.device) >= self.shape.word_dropout)[..., None]
+        h = self.encoder(e, keep)
         return h, self.attention(h, mask=None if bool(keep.all()) else keep)
 
     def _thinned(self, x: Tensor) -> Tensor:

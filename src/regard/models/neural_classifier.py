@@ -55,6 +55,8 @@ class NeuralAttentionClassifier(TextClassifier):
         Of the convolutions, odd; they share ``hidden`` evenly.
     dropout : float, default 0.5
         The share of numbers left out of e and of the attended vector, in training.
+    word_dropout : float, default 0.0
+        The share of words whose e is zero altogether, in training: an encoder then learns to do without any one word.
     l2 : float, default 0.0
         The penalty on the squares of the encoder's weights and of A.
     penalty : float, default 0.0
@@ -124,6 +126,7 @@ class NeuralAttentionClassifier(TextClassifier):
         bidirectional: bool = True,
         widths: Sequence[int] = (3, 5),
         dropout: float = 0.5,
+        word_dropout: float = 0.0,
         l2: float = 0.0,
         penalty: float = 0.0,
         vectors: str | os.PathLike[str] | None = None,
@@ -149,6 +152,7 @@ class NeuralAttentionClassifier(TextClassifier):
         self.bidirectional = bidirectional
         self.widths = widths
         self.dropout = dropout
+        self.word_dropout = word_dropout
         self.l2 = l2
         self.penalty = penalty
         self.vectors = vectors
@@ -257,6 +261,7 @@ class NeuralAttentionClassifier(TextClassifier):
         one_of(self.optimizer, "optimizer", ("adagrad", "adamw", "sgd"))
         number(self.scale, "scale", above=0)
         number(self.dropout, "dropout", at_least=0, below=1)
+        number(self.word_dropout, "word_dropout", at_least=0, below=1)
         number(self.l2, "l2", at_least=0)
         number(self.penalty, "penalty", at_least=0)
         number(self.validation_fraction, "validation_fraction", at_least=0, below=1)
@@ -294,6 +299,7 @@ class NeuralAttentionClassifier(TextClassifier):
             self._score,
             float(self.scale),
             float(self.dropout),
+            float(self.word_dropout),
         )
         rate = _LEARNING_RATES[self.optimizer] if self.learning_rate == "auto" else float(self.learning_rate)
         recipe = Recipe(

@@ -13,6 +13,7 @@ except ImportError as error:
     raise MissingExtraError("Drawing the papers' figures", "lab") from error
 
 Drawing = alt.Chart | alt.LayerChart | alt.FacetChart | alt.HConcatChart
+_GOLDEN = 0.618034  # steps of this spread dots evenly
 QUARTILES = ("smallest", "lower quartile", "median", "upper quartile", "largest")
 # Okabe and Ito's colours, which colour-blind readers tell apart.
 _COLOURS = ("#0072B2", "#D55E00", "#777777", "#009E73", "#CC79A7", "#E69F00")
@@ -32,9 +33,10 @@ def scores(words: dict[str, list[list[Any]]]) -> Drawing:
             "word": word,
             "attention": attention,
             "polarity": sides[0] if len(sides) == 1 else max(sides, key=abs),
+            "beside": i * _GOLDEN % 1,
         }
         for kind, listed in words.items()
-        for word, attention, *sides in listed
+        for i, (word, attention, *sides) in enumerate(listed)
     ]
     kinds = _kinds(words)
 
@@ -43,9 +45,8 @@ def scores(words: dict[str, list[list[Any]]]) -> Drawing:
         y = alt.Y(f"{name}:Q", title=f"{name} score")
         dots = (
             alt.Chart(alt.Data(values=points))
-            .transform_calculate(jitter="random()")
-            .mark_circle(size=14, opacity=0.5)
-            .encode(x, y, alt.XOffset("jitter:Q"), alt.Color("kind:N", scale=_scale(kinds), legend=None))
+            .mark_circle(size=14, opacity=0.5, aria=False)
+            .encode(x, y, alt.XOffset("beside:Q"), alt.Color("kind:N", scale=_scale(kinds), legend=None))
         )
         middle = alt.Chart(alt.Data(values=points)).mark_tick(color="black", thickness=2, width=60)
         return alt.layer(dots, middle.encode(x, alt.Y(f"median({name}):Q"))).properties(width=300, height=280)

@@ -61,12 +61,19 @@ class Picture:
 
 
 @dataclass(frozen=True)
+class Note:
+    """Words between tables and pictures."""
+
+    text: str
+
+
+@dataclass(frozen=True)
 class Section:
-    """A part of a page: a title, some words, and tables and pictures in their order."""
+    """A part of a page: a title, some words, and tables, pictures and notes in their order."""
 
     title: str
     text: str
-    shown: Sequence[Table | Picture] = ()
+    shown: Sequence[Table | Picture | Note] = ()
 
 
 @dataclass(frozen=True)
@@ -102,6 +109,8 @@ class Page:
             for item in section.shown:
                 if isinstance(item, Table):
                     lines.append(item.markdown())
+                elif isinstance(item, Note):
+                    lines.append(item.text)
                 else:
                     lines += [f"![{item.caption}]({self.name}/{item.name}.svg)", f"*{item.caption}*"]
         return "\n\n".join([*lines, "---", self.made_with]) + "\n"
@@ -129,14 +138,16 @@ def drawn(name: str, caption: str, chart: Drawing) -> Picture:
         import vl_convert
     except ImportError as error:
         raise MissingExtraError("Drawing the papers' figures", "lab") from error
-    svg: str = vl_convert.vegalite_to_svg(chart.to_dict())
+    # Room for readers whose letters are wider than those the picture was measured with.
+    room = {"padding": {"left": 5, "top": 5, "right": 30, "bottom": 5}, "config": {"axis": {"titlePadding": 14}}}
+    svg: str = vl_convert.vegalite_to_svg({**chart.to_dict(), **room})
     return Picture(name, caption, svg)
 
 
 def beside(published: float | None, ours: Sequence[float], digits: int = 1) -> str:
     """A cell: the published number, our mean and spread over the seeds, and the difference."""
     if not len(ours):
-        return "–"
+        return "not run" if published is None else f"{published:.{digits}f} → not run"
     mean = float(np.mean(ours))
     spread = f" ± {np.std(ours):.{digits}f}" if len(ours) > 1 else ""
     if published is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from regard.errors import SettingError, nearest
 from regard.models.progress import Report, silent
@@ -21,6 +22,10 @@ class Asked:
         "table 2", "figure 3", ...
     data : sequence of str
         Names of data sets; all that the part has, if empty.
+    models : sequence of str
+        Names of models, those of the table; all, if empty.
+    scales : sequence of float
+        λ, those of the table; all, if empty.
     seeds : int
         How many.
     quick : bool
@@ -29,14 +34,19 @@ class Asked:
         The folder of the page, and of the finished cells.
     processes : int
         Cells to work on at a time.
+    finished : bool
+        Show what is finished, and work out nothing.
     """
 
     part: str
     data: Sequence[str] = ()
+    models: Sequence[str] = ()
+    scales: Sequence[float] = ()
     seeds: int = 3
     quick: bool = False
     out: Path = Path("reproduced")
     processes: int = 1
+    finished: bool = False
 
     @property
     def name(self) -> str:
@@ -45,12 +55,20 @@ class Asked:
 
     def sets(self, known: Sequence[str]) -> list[str]:
         """The data sets, each one that this part has."""
-        for name in self.data:
-            if name not in known:
-                raise SettingError(
-                    f"{self.part} is about the data {', '.join(known)}; got {name!r}.{nearest(name, known)}"
-                )
-        return [name for name in known if not self.data or name in self.data]
+        return self._chosen("data", self.data, known)
+
+    def columns(self, models: Sequence[str] = (), scales: Sequence[float] = ()) -> tuple[list[str], list[float]]:
+        """The models and the scales to work on, each one that this part has."""
+        return self._chosen("models", self.models, models), self._chosen("scales", self.scales, scales)
+
+    def _chosen(self, what: str, asked: Sequence[Any], known: Sequence[Any]) -> list[Any]:
+        names = [f"{one:g}" if isinstance(one, float | int) else one for one in known]
+        for one in asked:
+            if one not in known:
+                said = f"{one:g}" if isinstance(one, float | int) else one
+                has = f"is about the {what} {', '.join(names)}" if names else f"leaves no choice of {what}"
+                raise SettingError(f"{self.part} {has}; got {said!r}.{nearest(said, names)}")
+        return [one for one in known if not asked or one in asked]
 
 
 @dataclass(frozen=True)

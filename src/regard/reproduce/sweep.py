@@ -57,6 +57,12 @@ def sweep(
     return [done[_key(cell)] for cell in cells]
 
 
+def finished(cells: Sequence[Cell], kept: str | os.PathLike[str]) -> list[dict[str, Any] | None]:
+    """The result of every cell that a sweep has finished; None for the others."""
+    done = _read(Path(kept))
+    return [done.get(_key(cell)) for cell in cells]
+
+
 def _worked(
     cells: Sequence[Cell], work: Callable[[Cell], dict[str, Any]], processes: int
 ) -> Iterator[tuple[Cell, dict[str, Any], float]]:

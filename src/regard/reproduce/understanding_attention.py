@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from regard.errors import DataError
 from regard.models.progress import Report
 from regard.reproduce import charts
 from regard.reproduce.data import load
-from regard.reproduce.page import Page, Picture, Section, Table, beside, drawn, made_with
+from regard.reproduce.page import Note, Page, Picture, Section, Table, beside, drawn, made_with
 from regard.reproduce.request import Asked, Paper
-from regard.reproduce.sweep import Cell, sweep
+from regard.reproduce.sweep import Cell, finished, sweep
 from regard.reproduce.understanding_cells import (
     CLOSED,
     MODELS,
@@ -75,12 +76,14 @@ PUBLISHED = {
 }
 _QUICK_SCALES = (0.001, 10, 10_000)
 _PROTOCOL = (
-    "Every model is trained on the train part, with λ as in the first column; the epoch is chosen on the dev part, and "
+    "Every model is trained on the train part, with the λ that is said; the epoch is chosen on the dev part, and "
     "accuracy is measured once, on the test part. DP is the dot product, DP-A has an affine layer before it, DP-L a "
     "bidirectional LSTM, AD is additive attention. Embeddings of 100 numbers start evenly in ±0.1, dropout 0.5 on them "
-    "and on the attended vector, Adagrad with rate 0.02 and decay 0.001, batches of 100, at most 40 epochs (15 on "
-    "IMDB), the last 10 (4) without a better one; squares of the encoder's weights and of A are penalised. Words are "
-    "regard's own tokens, those of the train part.",
+    "and on the attended vector, Adagrad with rate 0.02 and decay 0.001, batches of 100, at most 40 epochs (25 for "
+    "DP-L, 15 on IMDB), the last 10 (5, 4) without a better one; squares of the encoder's weights and of A are "
+    "penalised. The LSTM has 100 units each way, and dropout leaves out three in ten of its words altogether: this and "
+    "the strength of the penalties is not in the paper and was chosen on dev parts. Words are regard's own tokens, "
+    "those of the train part.",
     "20News II's split is unpublished: ours is drawn by chance with the paper's sizes.",
 )
 
@@ -88,7 +91,10 @@ _PROTOCOL = (
 def table_2(asked: Asked, report: Report) -> Page:
     """Accuracy by model and scale on four data sets."""
     sets = asked.sets(SETS)
-    scales = _QUICK_SCALES if asked.quick else SCALES
+    models, chosen = asked.columns(MODELS, SCALES)
+    if asked.quick and not asked.scales:
+        chosen = list(_QUICK_SCALES)
+    scales = chosen if asked.quick else SCALES
     seeds = range(1 if asked.quick else asked.seeds)
     cells = [
         cell(data, model, scale, seed, quick=asked.quick)
@@ -97,29 +103,35 @@ def table_2(asked: Asked, report: Report) -> Page:
         for model in MODELS
         for scale in scales
     ]
-    results = _sweep(cells, train, asked, report)
-    found = {
-        (c["data"], c["model"], c["scale"], c["seed"]): 100 * result["test"]
-        for c, result in zip(cells, results, strict=True)
-    }
-    sections = [_accuracies(data, scales, seeds, found) for data in sets]
-    sections += [_best(sets, scales, seeds, found), _separation(sets, scales, cells, results)]
+    if not asked.finished:
+        _sweep([c for c in cells if c["model"] in models and c["scale"] in chosen], train, asked, report)
+    found: _Found = {}
+    for c, result in zip(cells, finished(cells, _kept(train, asked)), strict=True):
+        if result is not None:
+            found.setdefault((c["data"], c["model"], c["scale"]), []).append(result)
+    sections = [_accuracies(data, scales, found) for data in sets]
+    sections += [_best(sets, scales, found), _separation(sets, scales, found)]
     title = "Understanding Attention for Text Classification, Table 2"
     about = (
         *_PROTOCOL,
-        "A cell reads: published → **ours**, the mean over the seeds ± its spread (difference). "
-        f"`{CLOSED}` is the paper's model by the closed form (`AttentionClassifier(width=100, ngrams=1)`), `{TABLE}` "
-        "is `AttentionClassifier()` with its own settings: two numbers a word or pair.",
+        "A cell reads: published → **ours**, the mean over the seeds ± its spread (difference); without a spread it is "
+        f"of one seed. `{CLOSED}` is the paper's model by the closed form "
+        f"(`AttentionClassifier(width=100, ngrams=1)`), `{TABLE}` is `AttentionClassifier()` with its own settings: "
+        "two numbers a word or pair.",
     )
-    return _page(asked, title, about, sections)
+    return _page(asked, title, about, sections, len(seeds))
 
 
-def _accuracies(data: str, scales: Sequence[float], seeds: Sequence[int], found: dict[Any, float]) -> Section:
+# What is finished, by data set, model and scale: a result for each seed.
+_Found = dict[tuple[str, str, float], list[dict[str, Any]]]
+
+
+def _accuracies(data: str, scales: Sequence[float], found: _Found) -> Section:
     rows = [
         [
             f"{scale:g}",
             *(
-                beside(PUBLISHED[data].get((model, scale)), [found[data, model, scale, seed] for seed in seeds])
+                beside(PUBLISHED[data].get((model, scale)), _percents(found.get((data, model, scale), [])))
                 for model in MODELS
             ),
         ]
@@ -128,61 +140,55 @@ def _accuracies(data: str, scales: Sequence[float], seeds: Sequence[int], found:
     return Section(load(data).title, "", [Table(["λ", *MODELS], rows)])
 
 
-def _best(sets: Sequence[str], scales: Sequence[float], seeds: Sequence[int], found: dict[Any, float]) -> Section:
+def _percents(results: Sequence[dict[str, Any]]) -> list[float]:
+    return [100 * result["test"] for result in results]
+
+
+def _best(sets: Sequence[str], scales: Sequence[float], found: _Found) -> Section:
     """The best cell of each column, the paper's and ours; and how flat a column is."""
     best, flat = [], []
     for data in sets:
-        means = {
-            (model, scale): float(np.mean([found[data, model, scale, seed] for seed in seeds]))
-            for model in MODELS
-            for scale in scales
-        }
         title = load(data).title
         published = PUBLISHED[data]
-        row = [title]
+        best_row, flat_row = [title], [title]
         for model in MODELS:
-            ours = max(means[model, scale] for scale in scales)
+            means = {s: float(np.mean(_percents(found[data, model, s]))) for s in scales if (data, model, s) in found}
             theirs = max((value for (name, _), value in published.items() if name == model), default=None)
-            row.append(beside(theirs if theirs is not None else max(published.values()), [ours]))
-        best.append(row)
-        flat.append(
-            [
-                title,
-                *(
-                    f"{means[model, scales[0]]:.1f} / {np.ptp([means[model, s] for s in scales if s >= 10]):.1f}"
-                    for model in MODELS
-                ),
-            ]
-        )
+            ours = [max(means.values())] if means else []
+            shown = beside(theirs if theirs is not None else max(published.values()), ours)
+            best_row.append(
+                shown if len(means) in (0, len(scales)) else f"{shown}, {len(means)} of {len(scales)} cells"
+            )
+            plateau = [means[s] for s in scales if s >= 10 and s in means]
+            lowest = f"{means[scales[0]]:.1f}" if scales[0] in means else "–"
+            flat_row.append(f"{lowest} / {np.ptp(plateau):.1f}" if len(plateau) > 1 else f"{lowest} / –")
+        best.append(best_row)
+        flat.append(flat_row)
     text = (
-        "The best cell of each column, published → **ours**. The last two columns stand beside the best of all the "
-        "paper's cells for the data. Choosing a cell by its test accuracy flatters both sides alike."
+        f"The best cell of each column, published → **ours**. `{CLOSED}` and `{TABLE}` stand beside the best of all "
+        "the paper's cells for the data. Choosing a cell by its test accuracy flatters both sides alike."
     )
     shape = (
-        f"Accuracy at λ = {scales[0]:g}, and the range (largest less smallest) from λ = 10 on: the models with "
-        "embeddings fall at the first and lie on a plateau afterwards; the table does not fall."
+        f"The shape of a column: its accuracy at λ = {scales[0]:g}, and the range (largest less smallest) of those "
+        "from λ = 10 on. The models with embeddings alone fall at the first and lie on a plateau afterwards; the table "
+        "does not fall."
     )
     return Section(
         "Best cells, and the shape",
         text,
-        [Table(["", *MODELS], best), Table([shape, *MODELS], flat)],
+        [Table(["best cell", *MODELS], best), Note(shape), Table(["lowest λ / plateau", *MODELS], flat)],
     )
 
 
-def _separation(
-    sets: Sequence[str], scales: Sequence[float], cells: Sequence[Cell], results: Sequence[dict[str, Any]]
-) -> Section:
+def _separation(sets: Sequence[str], scales: Sequence[float], found: _Found) -> Section:
     """How often a polar word is louder than a neutral one; V·W."""
-    found: dict[Any, list[dict[str, Any]]] = {}
-    for c, result in zip(cells, results, strict=True):
-        found.setdefault((c["data"], c["model"], c["scale"]), []).append(result)
     tables = []
-    for data in sets:
+    for data in sorted({data for data, _, _ in found}, key=list(sets).index):
         rows = []
         for scale in scales:
             row = [f"{scale:g}"]
             for model in MODELS:
-                of = found[data, model, scale]
+                of = found.get((data, model, scale), [])
                 areas = [r["kinds"]["polar"]["auc"] for r in of if "polar" in r["kinds"]]
                 dots = [r["V·W"][0] for r in of if len(r["V·W"]) == 1]
                 auc = f"{np.mean(areas):.2f}" if areas else "–"
@@ -202,6 +208,7 @@ def _separation(
 
 def figure_2(asked: Asked, report: Report) -> Page:
     """Polarity and attention scores by kind of word: DP, λ = 10."""
+    asked.columns()
     sets = asked.sets(("sst", "imdb", "20news1"))
     text = "Positive and negative words should lie apart in polarity, and both above the neutral ones in attention."
     return _word_figure(asked, report, "Figure 2", text, [(data, "DP", 10.0) for data in sets])
@@ -210,6 +217,7 @@ def figure_2(asked: Asked, report: Report) -> Page:
 def figure_3(asked: Asked, report: Report) -> Page:
     """Where attention becomes hard to read: SST with λ = 100; and three classes."""
     asked.sets(("sst", "20news2"))
+    asked.columns()
     text = (
         "With λ = 100 on SST attention scores of positive words fall to those of neutral ones or below, and polarity "
         "still decides. On 20News II, with three classes, polar words are louder than neutral ones."
@@ -220,12 +228,14 @@ def figure_3(asked: Asked, report: Report) -> Page:
 def figure_4(asked: Asked, report: Report) -> Page:
     """Additive attention, λ = 10."""
     asked.sets(("sst",))
-    return _word_figure(asked, report, "Figure 4", "The same with additive attention.", [("sst", "AD", 10.0)])
+    asked.columns()
+    return _word_figure(asked, report, "Figure 4", "As Figure 2, with additive attention.", [("sst", "AD", 10.0)])
 
 
 def figure_5(asked: Asked, report: Report) -> Page:
     """The attention weights that words of each kind get in test texts."""
     asked.sets(("sst",))
+    asked.columns()
     which = [("sst", "DP", 10.0), ("sst", TABLE, 10.0)]
     cells = [cell(data, model, scale, 0, quick=asked.quick) for data, model, scale in which]
     results = _sweep(cells, words, asked, report)
@@ -297,6 +307,7 @@ def _synthetic_cell(
 def figure_synthetic(asked: Asked, report: Report) -> Page:
     """The course of training on synthetic texts, and the terms that drive it."""
     asked.sets(())
+    asked.columns()
     long, short = (10, 10) if asked.quick else (500, 300)
     size = 300 if asked.quick else 6000
     cases = {
@@ -319,7 +330,7 @@ def figure_synthetic(asked: Asked, report: Report) -> Page:
         )
     first = results["data I"]
     shown.append(drawn("terms", "Data I: mean of each term that moves the scores, by epoch", charts.terms(first)))
-    names = [f"{one}·{other}" for one, other in PAIRS]
+    names = [name for one, other in PAIRS if (name := f"{one}·{other}") in first["epochs"][0]]
     shown.append(
         drawn("products", "Data I: dot products of embeddings, by epoch", charts.lines(first["epochs"], names))
     )
@@ -334,6 +345,7 @@ def figure_synthetic(asked: Asked, report: Report) -> Page:
 def figure_imbalance(asked: Asked, report: Report) -> Page:
     """V·W follows the balance of the classes."""
     asked.sets(())
+    asked.columns()
     total, epochs = (600, 10) if asked.quick else (12_000, 300)
     ratios = ((1, 5), (2, 5), (1, 2), (1, 1), (2, 1), (5, 2), (5, 1))
     seeds = range(1 if asked.quick else max(asked.seeds, 4))
@@ -371,7 +383,7 @@ def figure_imbalance(asked: Asked, report: Report) -> Page:
     text = "Where one class is larger, V·W leaves zero, and the attention of the two sides parts."
     title = "Understanding Attention for Text Classification: V·W and the balance of the classes"
     about = (f"The synthetic texts, {total:,} in all, {epochs} epochs, four or more initialisations each.",)
-    return _page(asked, title, about, [Section("V·W by balance", text, [picture, Table(head, rows)])])
+    return _page(asked, title, about, [Section("V·W by balance", text, [picture, Table(head, rows)])], len(seeds))
 
 
 def _ended(result: dict[str, Any]) -> list[str]:
@@ -396,19 +408,35 @@ def _last(result: dict[str, Any], group: str) -> dict[str, Any]:
 def _sweep(
     cells: Sequence[Cell], work: Callable[[Cell], dict[str, Any]], asked: Asked, report: Report
 ) -> list[dict[str, Any]]:
-    kept = Path(asked.out) / NAME / f"{work.__name__}{'-quick' if asked.quick else ''}.jsonl"
-    return sweep(cells, work, kept, asked.processes, report)
+    kept = _kept(work, asked)
+    if not asked.finished:
+        return sweep(cells, work, kept, asked.processes, report)
+    found = finished(cells, kept)
+    if missing := found.count(None):
+        raise DataError(
+            f"{asked.part} needs {len(cells)} finished cells; {missing} are not in {kept}: run it without --finished."
+        )
+    return [result for result in found if result is not None]
 
 
-def _page(asked: Asked, title: str, about: Sequence[str], sections: Sequence[Section]) -> Page:
+def _kept(work: Callable[[Cell], dict[str, Any]], asked: Asked) -> Path:
+    """The file of finished cells."""
+    return Path(asked.out) / NAME / f"{work.__name__}{'-quick' if asked.quick else ''}.jsonl"
+
+
+def _page(asked: Asked, title: str, about: Sequence[str], sections: Sequence[Section], seeds: int = 1) -> Page:
     command = f"regard reproduce {NAME} --{asked.part}"
     command += "".join(f" --data {name}" for name in asked.data)
+    command += "".join(f" --model '{name}'" if " " in name else f" --model {name}" for name in asked.models)
+    command += "".join(f" --scale {scale:g}" for scale in asked.scales)
     command += f" --seeds {asked.seeds}" if asked.part == "table 2" and not asked.quick else ""
     command += " --quick" if asked.quick else ""
+    command += " --finished" if asked.finished and asked.part.startswith("table") else ""
     about = [*about, *(["**A quick look: few texts and epochs; the numbers mean nothing.**"] if asked.quick else [])]
     used = asked.data or (SETS if asked.part == "table 2" else _SETS_OF.get(asked.part, ()))
     made = made_with([load(name) for name in used], "torch", "numba", "altair")
-    return Page(f"{NAME}-{asked.name}", title, command, about, sections, made)
+    drawn_from = "Seed 0" if seeds == 1 else f"Seeds 0 to {seeds - 1}"
+    return Page(f"{NAME}-{asked.name}", title, command, about, sections, f"{drawn_from}. {made}")
 
 
 _SETS_OF = {
