@@ -25,17 +25,26 @@ def exp(v: Any) -> Any:
 
 def power(v: Any, exponent: float = 3.0) -> Any:
     """What is above zero of v, to the power ``exponent``."""
-    return linear(v) ** exponent
+    above = linear(v)
+    if exponent != int(exponent) or not 1 <= exponent <= 16:
+        return above**exponent
+    product = above
+    for _ in range(int(exponent) - 1):  # ten times as fast as a power
+        product = product * above
+    return product
 
 
 def sigmoid(v: Any) -> Any:
     """1 / (1 + e^-v)."""
-    return _module(v).exp(-softplus(-v))
+    module = _module(v)
+    small = module.exp(-module.abs(v))
+    return module.where(v >= 0, 1, small) / (1 + small)
 
 
 def softplus(v: Any) -> Any:
     """log(1 + e^v)."""
-    return _module(v).logaddexp(0 * v, v)
+    module = _module(v)
+    return linear(v) + module.log1p(module.exp(-module.abs(v)))
 
 
 def linear(v: Any) -> Any:
@@ -45,7 +54,7 @@ def linear(v: Any) -> Any:
 
 def quadratic(v: Any) -> Any:
     """The square of what is above zero of v."""
-    return linear(v) ** 2
+    return linear(v) * linear(v)
 
 
 def rank(v: Any) -> Any:
