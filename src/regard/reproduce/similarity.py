@@ -192,9 +192,8 @@ def boundaries() -> Section:
                 points.append({"model": name, "x": round(float(place[0]), 3), "y": round(float(place[1]), 3)})
     caption = "Half of the 300 points, and where each model changes its mind."
     text = "Every model knows what is similar to what; they differ in what they do with it."
-    return Section(
-        "Decision boundaries", text, [drawn("boundaries", caption, charts.boundaries(X[::2], y[::2], points))]
-    )
+    picture = drawn("boundaries", caption, charts.boundaries(X[::2], y[::2], points))
+    return Section("Decision boundaries", text, [picture])
 
 
 def dense_of(kernel: Floats, height: int, width: int) -> Floats:
@@ -277,8 +276,8 @@ def attention() -> Section:
     text = (
         f"`average(q, k, v)` is `softmax(QK'/√d) V`: they differ by {off:.0e}. With Q = K = V every digit becomes an "
         f"average of those like it, itself left out: {100 * np.trace(heard) / 10:.0f}% of the weight goes to the same "
-        "class. Four heads look at a quarter of the image each, and their results are laid side by side; without learned "
-        "projections a quarter alone knows less of what is similar, so that one head takes more of the noise away."
+        "class. Four heads look at a quarter of the image each, and their results are laid side by side; without "
+        "learned projections a quarter knows less of what is similar, so that one head takes more of the noise away."
     )
     rows = [[name, f"{error:.4f}"] for name, error in errors.items()]
     return Section(
@@ -348,8 +347,8 @@ def recommendation() -> Section:
         rows.append([name, *(f"{100 * share:.1f}%" for share in shares)])
     text = (
         f"1,200 generated persons with six tastes, 60 items, some of them loved by all; 900 persons to learn from, "
-        f"{len(known)} to recommend to. Everybody is described by a random half of what they like. A hit is an item of the other half "
-        "of a person to recommend to."
+        f"{len(known)} to recommend to. Everybody is described by a random half of what they like. A hit is an item "
+        "of the other half of a person to recommend to."
     )
     head = ["recommended", "the first is a hit", "hits among five", "at least one of five"]
     return Section("Recommendation", text, [Table(head, rows)])
