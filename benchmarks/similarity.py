@@ -99,7 +99,7 @@ def main():
     lines = [
         "`AttentionSmoother` with scaled dot products (Q = K = V) against `softmax(QK'/√d)V` in plain NumPy, whose",
         "block of scores has the better of 256 and 1024 rows. Ratios of times taken in turn; above one, regard is",
-        f"faster. The plain side does a {SLICES}th of the queries against all keys; its time is multiplied by {SLICES}.",
+        f"faster. The plain side does a {SLICES}th of the queries against all keys; its time counts {SLICES}-fold.",
         "",
         "| | regard | plain | ratio | regard, processors | plain, processors | ratio |",
         "|---|---|---|---|---|---|---|",

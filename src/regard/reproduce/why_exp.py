@@ -254,9 +254,9 @@ def _eighty(sets: Any, sizes: Any, found: Any) -> Section:
                     rows.append([data, classifier, how, *_bold(list(one.values()))])
     head = ["data", "classifier", "setting chosen under", PLAIN, *SETTINGS]
     text = (
-        "Noise with a common component, of the size at which accuracy without smoothing is 80% (where there is such a size "
-        "among those below). A common component c raises all dot products by |c|², and adds c·x[j] to those with x[j]: its "
-        "mean over c is zero, but on one data set with one c it is a bias of each object, which no F can see through."
+        "Noise with a common component, of the size at which accuracy without smoothing is 80%, where there is such a "
+        "size among those below. A common component c raises all dot products by |c|², and adds c·x[j] to those with "
+        "x[j]: its mean over c is zero, but with one c it is a bias of each object, which no F can see through."
     )
     return Section("Where plain accuracy is 80%", text, [Table(head, rows)])
 
