@@ -11,6 +11,8 @@ from __future__ import annotations
 import argparse
 import os
 import statistics
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -67,6 +69,28 @@ def grown(run):
     return (peak - before) / 1e6
 
 
+def memory(what, count):
+    """What a piece of work takes beside its objects, in MB, after a small one that loads what is loaded once."""
+    rng = np.random.default_rng(0)
+    if what == "smooth":
+        points = rng.normal(size=(count, 64)).astype(np.float32)
+        model = AttentionSmoother(similarity="scaled_dot", bandwidth=1.0)
+        model.fit_transform(points[:2000])
+        return grown(lambda: model.fit_transform(points))
+    reference = rng.normal(size=(count, 16)).astype(np.float32)
+    labels = np.arange(count) % 3
+    model = SimilarityClassifier(bandwidth=1.0).fit(reference[:2000], labels[:2000])
+    model.predict(reference[:200])
+    model.fit(reference, labels)
+    return grown(lambda: model.predict(reference[:200]))
+
+
+def alone(what, count):
+    """``memory`` in a process of its own, in which nothing that was freed before can be used again."""
+    command = [sys.executable, __file__, "--memory", what, str(count)]
+    return f"{float(subprocess.run(command, capture_output=True, text=True, check=True).stdout):.0f}"
+
+
 def compare(count, dtype, rounds, threads):
     """Ratios of seconds and of processors' seconds, each the median of rounds taken in turn."""
     points = np.random.default_rng(0).normal(size=(count, 64)).astype(dtype)
@@ -94,7 +118,12 @@ def compare(count, dtype, rounds, threads):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--quick", action="store_true", help="20,000 objects, one round; writes no page")
-    quick = parser.parse_args().quick
+    parser.add_argument("--memory", nargs=2, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.memory:
+        print(memory(options.memory[0], int(options.memory[1])))
+        return
+    quick = options.quick
     count = 20_000 if quick else 100_000
     lines = [
         "`AttentionSmoother` with scaled dot products (Q = K = V) against `softmax(QK'/√d)V` in plain NumPy, whose",
@@ -108,21 +137,12 @@ def main():
         compare(count // 5, np.float32, 1 if quick else 3, 1),
         compare(count // 5, np.float64, 1 if quick else 3, 1),
     ]
-    points = np.random.default_rng(0).normal(size=(count, 64)).astype(np.float32)
-    model = AttentionSmoother(similarity="scaled_dot", bandwidth=1.0).fit(points)
-    smoothing = grown(lambda: model.fit_transform(points[: count // 2]))
-    reference = np.random.default_rng(1).normal(size=(10 * count, 16)).astype(np.float32)
-    labels = np.arange(len(reference)) % 3
-    few = SimilarityClassifier(bandwidth=1.0).fit(reference[: len(reference) // 10], labels[: len(labels) // 10])
-    many = SimilarityClassifier(bandwidth=1.0).fit(reference, labels)
-    memory = [grown(lambda model=model: model.predict(reference[:200])) for model in (few, few, many)]
     lines += [
         "",
-        "| memory beyond the objects | |",
+        "| memory beyond the objects, in a process of its own | |",
         "|---|---|",
-        f"| smoothing {count // 2:,} x 64, the result (float32) and all | {smoothing:.0f} MB |",
-        f"| classifying 200 objects by {len(reference) // 10:,} | {memory[1]:.1f} MB |",
-        f"| classifying 200 objects by {len(reference):,} | {memory[2]:.1f} MB |",
+        f"| smoothing {count:,} x 64 (float32), with the result | {alone('smooth', count)} MB |",
+        *(f"| classifying 200 objects by {size:,} | {alone('classify', size)} MB |" for size in (count, 10 * count)),
         "",
         versions("numpy", "numba", "scikit-learn"),
     ]

@@ -38,7 +38,7 @@ from regard.similarity import (
 )
 
 NAME = "similarity"
-Floats = NDArray[np.float64]
+Floats = NDArray[np.floating]
 SETS = ("moons", "circles", "two clouds", "digits")
 FEATURES = ("height", "weight", "age", "hobby", "occupation", "shopping", "commute")
 PERSONS = np.array([[179, 70, 25, 1, 1, 1, 1], [180, 70, 26, 1, 1, 1, 1], [185, 80, 54, 2, 2, 2, 2]], dtype=np.float64)
@@ -307,9 +307,9 @@ def accuracies(cells: list[Cell], results: list[dict[str, Any]]) -> Section:
     networks = [np.mean(found[name, "digits"]["accuracy"]) for name in ("convolutional network", "vision transformer")]
     text = (
         f"Mean and spread over the same {cells[0]['folds']} folds. On the digits the vision transformer and the "
-        "convolutional network have about the same number of weights, and both see images by dot products; on these few "
-        f"and small images the convolution, which knows what is beside what, is {100 * (networks[0] - networks[1]):+.1f} "
-        "points from the transformer."
+        "convolutional network have about the same number of weights, and both see images by dot products; on these "
+        "few and small images the convolution, which knows what is beside what, is "
+        f"{100 * (networks[0] - networks[1]):+.1f} points from the transformer."
     )
     return Section("Side by side", text, [Table(["model", *sets, "parameters"], rows)])
 
@@ -337,11 +337,12 @@ def recommendation() -> Section:
     found = {"by chance": rng.permuted(np.tile(np.arange(likes.shape[1]), (len(known), 1)), axis=1)}
     popular = np.where(known > 0, -np.inf, train.mean(axis=0))
     found["popularity"] = np.argsort(-popular, axis=1, kind="stable")
-    for name, options in {
+    ways: dict[str, dict[str, Any]] = {
         "similar persons (cosine, exp)": {"similarity": "cosine"},
         "similar persons (cosine, the 50 nearest)": {"similarity": "cosine", "weigh": "top_k", "n_neighbors": 50},
         "similar persons (squared distance, exp)": {},
-    }.items():
+    }
+    for name, options in ways.items():
         found[name] = recommend(SimilarityRegressor(**options).fit(described, train), known, known=known, n=10)
     rows = []
     for name, items in found.items():

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from regard.errors import MissingExtraError
+from regard.reproduce.charts import Drawing
 
 try:
     import altair as alt
 except ImportError as error:
     raise MissingExtraError("Drawing the papers' figures", "lab") from error
 
-Drawing = alt.Chart | alt.LayerChart | alt.FacetChart | alt.HConcatChart | alt.ConcatChart
 # Okabe and Ito's colours, which colour-blind readers tell apart.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#777777", "#000000")
 
@@ -27,7 +27,7 @@ def curves(rows: Sequence[dict[str, Any]], x: str, y: str, name: str, x_title: s
             alt.X(f"{x}:Q", title=x_title),
             alt.Y(f"{y}:Q", title=y_title),
             alt.Color(f"{name}:N", scale=alt.Scale(domain=names, range=COLOURS[: len(names)]), title=None),
-            alt.StrokeDash(f"{name}:N", sort=names, legend=None, scale=_dashes(names)),
+            alt.StrokeDash(f"{name}:N", title=None, scale=_dashes(names)),
         )
         .properties(width=460, height=280)
     )
@@ -45,7 +45,7 @@ def noise(rows: Sequence[dict[str, Any]], names: Sequence[str]) -> Drawing:
                 alt.X("size:Q", title="size of the noise"),
                 alt.Y("accuracy:Q", title="accuracy, %", scale=alt.Scale(zero=False)),
                 alt.Color("family:N", scale=_colours(names), sort=list(names), title=None),
-                alt.StrokeDash("family:N", sort=list(names), legend=None, scale=_dashes(names)),
+                alt.StrokeDash("family:N", title=None, sort=list(names), scale=_dashes(names)),
             )
             .properties(width=300, height=260)
         )

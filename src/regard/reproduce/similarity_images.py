@@ -78,10 +78,11 @@ def accuracies(
         batches = len(train) // 64
         schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, 6e-3, total_steps=epochs * batches)
         for _ in range(epochs):
-            for batch in torch.tensor(train)[torch.randperm(len(train))][: batches * 64].split(64):
+            order = torch.tensor(train)[torch.randperm(len(train))][: batches * 64]
+            for batch in order.view(batches, 64):
                 loss = nn.functional.cross_entropy(model(images[batch]), labels[batch])
                 optimiser.zero_grad()
-                loss.backward()
+                loss.backward()  # type: ignore[no-untyped-call]
                 optimiser.step()
                 schedule.step()
         with torch.no_grad():

@@ -25,7 +25,7 @@ from regard.similarity.families import FAMILIES, Family, exp, power, weights
 from regard.similarity.measures import Dot, ScaledDot, SquaredEuclidean, squares
 
 NAME = "why-exp"
-Floats = NDArray[np.float64]
+Floats = NDArray[np.floating]
 SETS = ("digits", "wine", "breast-cancer", "cats-and-dogs")
 CLASSIFIERS = {"nearest neighbour": lambda: KNeighborsClassifier(1), "ridge": RidgeClassifier}
 PLAIN = "no smoothing"
