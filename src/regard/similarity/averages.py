@@ -115,24 +115,24 @@ class Rows:
     Attributes
     ----------
     read : callable
-        From ``start, stop`` to the values (stop - start, V), dense or sparse.
+        From a slice or an array of places to the values (places, V), dense or sparse.
     width : int
         V.
     """
 
-    read: Callable[[int, int], Any]
+    read: Callable[[Any], Any]
     width: int
 
 
 def rows_of(value: Any) -> Rows:
     """The rows of an array or a CSR matrix."""
-    return Rows(lambda start, stop: value[start:stop], value.shape[1])
+    return Rows(lambda places: value[places], value.shape[1])
 
 
 def one_hot(codes: NDArray[np.intp], classes: int) -> Rows:
     """One where an object has the class."""
     ones = np.eye(classes)
-    return Rows(lambda start, stop: ones[codes[start:stop]], classes)
+    return Rows(lambda places: ones[codes[places]], classes)
 
 
 def averages(
@@ -168,11 +168,9 @@ def averages(
 def mean_of(places: NDArray[np.int64], value: Rows, dtype: np.dtype[Any]) -> Floats:
     """The mean of the values at some places of each row: (n, V)."""
     out = np.empty((len(places), value.width), dtype)
-    everything = value.read(0, int(places.max(initial=-1)) + 1)
     for start in range(0, len(places), _COLUMNS):
         some = places[start : start + _COLUMNS]
-        chosen = everything[some.ravel()]
-        chosen = chosen.toarray() if sparse.issparse(chosen) else chosen
+        chosen = dense(value.read(some.ravel()))
         out[start : start + len(some)] = chosen.reshape(*some.shape, -1).mean(axis=1)
     return out
 
@@ -327,7 +325,7 @@ class Tiles:
                     tile[self._same(tile, start, first)] = 0
                 total += tile.sum(axis=1)
             if value:
-                summed += _as(tile @ value.read(first, first + tile.shape[1]), dtype)
+                summed += _as(tile @ value.read(slice(first, first + tile.shape[1])), dtype)
         none = total == 0
         if value and none.any():
             summed[none] = _mean(value, self.key.shape[0])
@@ -402,7 +400,7 @@ class _Pairs:
             total[j] += column_total
 
     def _loud(self, value: Rows, of: slice) -> Any:
-        block, loudness = value.read(of.start, of.stop), self.loudness[of]
+        block, loudness = value.read(of), self.loudness[of]
         return sparse.diags_array(loudness) @ block if sparse.issparse(block) else block * loudness[:, None]
 
 
@@ -460,7 +458,7 @@ def applied(shares: Floats, value: Rows) -> Floats:
     m = shares.shape[1]
     found = np.zeros((len(shares), value.width), shares.dtype)
     for first in range(0, m, _COLUMNS):
-        found += _as(shares[:, first : first + _COLUMNS] @ value.read(first, min(m, first + _COLUMNS)), shares.dtype)
+        found += _as(shares[:, first : first + _COLUMNS] @ value.read(slice(first, first + _COLUMNS)), shares.dtype)
     return found
 
 
@@ -544,7 +542,7 @@ def dense(found: Any) -> Floats:
 def _mean(value: Rows, count: int) -> NDArray[np.float64]:
     summed = np.zeros(value.width)
     for first in range(0, count, _COLUMNS):
-        summed += np.asarray(value.read(first, min(count, first + _COLUMNS)).sum(axis=0)).ravel()
+        summed += np.asarray(value.read(slice(first, first + _COLUMNS)).sum(axis=0)).ravel()
     return summed / count
 
 

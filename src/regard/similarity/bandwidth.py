@@ -47,7 +47,7 @@ def leave_one_out(key: Objects, value: Rows, similarity: Similarity, of: Family)
         for start in range(0, len(asked), some):
             places = asked[start : start + some]
             scores = without_own(similarity.compare(key[places], key), places)
-            own = np.concatenate([dense(value.read(place, place + 1)) for place in places])
+            own = dense(value.read(places))
             for k, step in enumerate(STEPS):
                 shares = weights(scores / scores.dtype.type(spread * step), of)
                 found = applied(with_own(shares, places), value)
