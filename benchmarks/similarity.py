@@ -1,6 +1,6 @@
 """Smoothing 100,000 objects by each other, against softmax(QK')V in plain NumPy, block by block.
 
-    python benchmarks/similarity.py [--quick]
+    python benchmarks/similarity.py [times | memory] [--quick]
 
 The plain side is timed on a slice of the queries against all keys, and multiplied: its work is the same for each query.
 Seconds depend on who else uses the machine; seconds of one processor depend on that much less.
@@ -88,7 +88,7 @@ def memory(what, count):
 def alone(what, count):
     """``memory`` in a process of its own, in which nothing that was freed before can be used again."""
     command = [sys.executable, __file__, "--memory", what, str(count)]
-    return f"{float(subprocess.run(command, capture_output=True, text=True, check=True).stdout):.0f}"
+    return f"{float(subprocess.run(command, capture_output=True, text=True, check=True).stdout):.1f}"
 
 
 def compare(count, dtype, rounds, threads):
@@ -115,41 +115,56 @@ def compare(count, dtype, rounds, threads):
     )
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--quick", action="store_true", help="20,000 objects, one round; writes no page")
-    parser.add_argument("--memory", nargs=2, help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.memory:
-        print(memory(options.memory[0], int(options.memory[1])))
-        return
-    quick = options.quick
+def times(quick):
     count = 20_000 if quick else 100_000
-    lines = [
+    return [
         "`AttentionSmoother` with scaled dot products (Q = K = V) against `softmax(QK'/√d)V` in plain NumPy, whose",
         "block of scores has the better of 256 and 1024 rows. Ratios of times taken in turn; above one, regard is",
         f"faster. The plain side does a {SLICES}th of the queries against all keys; its time counts {SLICES}-fold.",
         "",
         "| | regard | plain | ratio | regard, processors | plain, processors | ratio |",
         "|---|---|---|---|---|---|---|",
-        compare(count, np.float32, 1 if quick else 2, 2),
-        compare(count, np.float64, 1, 2),
+        compare(count, np.float32, 1, 2),
+        compare(count // 2, np.float64, 1, 2),
         compare(count // 5, np.float32, 1 if quick else 3, 1),
-        compare(count // 5, np.float64, 1 if quick else 3, 1),
+        compare(count // 5, np.float64, 1, 1),
     ]
-    lines += [
+
+
+def memories(quick):
+    count = 20_000 if quick else 100_000
+    return [
+        "Beyond the objects, in a process of its own:",
         "",
-        "| memory beyond the objects, in a process of its own | |",
+        "| | memory |",
         "|---|---|",
         f"| smoothing {count:,} x 64 (float32), with the result | {alone('smooth', count)} MB |",
         *(f"| classifying 200 objects by {size:,} | {alone('classify', size)} MB |" for size in (count, 10 * count)),
-        "",
-        versions("numpy", "numba", "scikit-learn"),
     ]
-    if quick:
-        print("\n".join(lines))
+
+
+PARTS = {
+    "memory": (memories, "similarity-memory", "Memory of averages by similarity"),
+    "times": (times, "similarity", "Times of averages by similarity"),
+}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("part", nargs="?", choices=list(PARTS), help="both, unless told")
+    parser.add_argument("--quick", action="store_true", help="20,000 objects, one round; writes no page")
+    parser.add_argument("--memory", nargs=2, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.memory:
+        print(memory(options.memory[0], int(options.memory[1])))
         return
-    write("similarity", "Averages by similarity", "python benchmarks/similarity.py", lines)
+    for part in [options.part] if options.part else PARTS:
+        work, page, title = PARTS[part]
+        lines = [*work(options.quick), "", versions("numpy", "numba", "scikit-learn")]
+        if options.quick:
+            print("\n".join(lines))
+        else:
+            write(page, title, f"python benchmarks/similarity.py {part}", lines)
 
 
 if __name__ == "__main__":
