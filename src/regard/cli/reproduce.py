@@ -29,7 +29,8 @@ def reproduce(
     Data sets are read from the folder that REGARD_DATA names. What was finished is kept in the output folder: stopped
     at any moment, the same command goes on where it was.
 
-    Example: [bold]regard reproduce understanding-attention --table 2 --data sst[/bold]
+    Examples: [bold]regard reproduce understanding-attention --table 2 --data sst[/bold],
+    [bold]regard reproduce why-exp[/bold]
     """
     from regard.cli.output import console
     from regard.models.progress import progress_bar
@@ -42,10 +43,13 @@ def reproduce(
         for name in PAPERS:
             found = find(name)
             say.print(f"[bold]{name}[/bold]  {found.title}")
-            say.print(f"    {', '.join('--' + part for part in found.parts)}", markup=False)
+            if len(found.parts) > 1:
+                say.print(f"    {', '.join('--' + part for part in found.parts)}", markup=False)
         return
     found = find(paper)
     asked = [f"table {table}"] * (table is not None) + [f"figure {figure}"] * (figure is not None)
+    if not asked and len(found.parts) == 1:
+        asked = list(found.parts)
     if len(asked) != 1:
         raise SettingError(
             f"Name one part of {paper}: {', '.join('--' + part for part in found.parts)}; got {len(asked)}."

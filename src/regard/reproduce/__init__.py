@@ -8,6 +8,8 @@ from regard.reproduce.request import Asked, Paper
 # What the command line calls a paper, and where it is reproduced.
 _HOMES = {
     "understanding-attention": "regard.reproduce.understanding_attention",
+    "why-exp": "regard.reproduce.why_exp",
+    "similarity": "regard.reproduce.similarity",
 }
 PAPERS = tuple(_HOMES)
 

@@ -12,7 +12,7 @@ try:
 except ImportError as error:
     raise MissingExtraError("Drawing the papers' figures", "lab") from error
 
-Drawing = alt.Chart | alt.LayerChart | alt.FacetChart | alt.HConcatChart
+Drawing = alt.Chart | alt.LayerChart | alt.FacetChart | alt.HConcatChart | alt.ConcatChart
 _GOLDEN = 0.618034  # steps of this spread dots evenly
 QUARTILES = ("smallest", "lower quartile", "median", "upper quartile", "largest")
 # Okabe and Ito's colours, which colour-blind readers tell apart.
