@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from regard.explain import Explanation
+    from regard.models import Model
 
 
 def explain(
@@ -23,6 +27,7 @@ def explain(
     """
     from regard.cli.output import check_out, console, print_json
     from regard.explain import explain as explain_texts
+    from regard.explain import leaders as gather
     from regard.models.model import load_model
     from regard.models.store import write_whole
 
@@ -35,14 +40,29 @@ def explain(
     if html is not None:
         page = f"<!doctype html><meta charset='utf-8'><title>regard</title>{explanations._repr_html_()}"
         write_whole(html, page.encode("utf-8", "replace"))
+    gathered = [gather(loaded, each.text, label=_asked(each)) for each in explanations] if _is_hardmax(loaded) else []
     if json:
-        print_json([explanation.to_dict() for explanation in explanations])
+        told = [explanation.to_dict() for explanation in explanations]
+        for each, gathering in zip(told, gathered, strict=False):
+            each["leaders"] = gathering.to_dict()
+        print_json(told)
     elif html is None:
         out = console()
         for i, explanation in enumerate(explanations):
             if i:
                 out.print()
             out.print(explanation.to_rich())
+            if gathered:
+                out.print(f"Leaders, and who gathers around them:\n{gathered[i]}", markup=False, highlight=False)
+
+
+def _is_hardmax(model: Model) -> bool:
+    return model.kind == "HardmaxClassifier"
+
+
+def _asked(explanation: Explanation) -> Any:
+    """Whose score is explained, where one may choose."""
+    return explanation.label if len(explanation.probabilities) > 2 else None
 
 
 def _lines(encoding: str) -> list[str]:

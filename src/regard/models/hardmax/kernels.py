@@ -292,7 +292,7 @@ def train_epoch(
 
     with ``z`` the mean of the final positions and ``g = onehot(label) - probabilities``, times the weight of the class.
     The first is multiplied by the number of rows that effectively speak, ``1 / Σ share²``, so that a row moves as far in
-    a long text as in a short one. All steps are multiplied by a rate that falls evenly from ``rate_from`` to
+    a long text as in a short one, and divided by the mean square of the columns of ``W``. All steps are multiplied by a rate that falls evenly from ``rate_from`` to
     ``rate_to``.
 
     Parameters
@@ -398,7 +398,11 @@ def train_epoch(
             turn = slope_of_pull(along, times, mean, choices, ties, moved, rest, pull, follows)
             step[0] += rate * rate_step * turn * pull * (1.0 - pull)
             step[0] = min(max(step[0], -longest_step), longest_step)
-        moving = rate * rate_embedding / square
+        size_of_output = 0.0
+        for side in range(sides):
+            for k in range(d):
+                size_of_output += output[k, side] ** 2
+        moving = rate * rate_embedding * sides / (square * max(size_of_output, 1e-12))
         for k in range(d):
             toward = 0.0
             for side in range(sides):
