@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from regard.explain.explaining import explain
     from regard.explain.explanation import Explanation, Explanations, Part, Word
     from regard.explain.findings import Directions, Finding, directions, reading
-    from regard.explain.leaders import Gathering, LeaderStatistics, leader_statistics, leaders
+    from regard.explain.gathering import Gathering, LeaderStatistics, leader_statistics, leaders
     from regard.explain.terms import Terms, gradient_terms, vector_terms
     from regard.explain.words import KindWeights, token_kinds, weights_by_kind, word_scores
 
@@ -21,17 +21,17 @@ _HOMES = {
     "Explanation": "explanation",
     "Explanations": "explanation",
     "Finding": "findings",
-    "Gathering": "leaders",
+    "Gathering": "gathering",
     "KindWeights": "words",
-    "LeaderStatistics": "leaders",
+    "LeaderStatistics": "gathering",
     "Part": "explanation",
     "Terms": "terms",
     "Word": "explanation",
     "directions": "findings",
     "explain": "explaining",
     "gradient_terms": "terms",
-    "leader_statistics": "leaders",
-    "leaders": "leaders",
+    "leader_statistics": "gathering",
+    "leaders": "gathering",
     "reading": "findings",
     "token_kinds": "words",
     "vector_terms": "terms",
