@@ -114,8 +114,8 @@ def side_of(model: Model, prediction: Any, label: Any) -> tuple[int, Any]:
     if model.sides == 1:
         if label is not None and label != model.classes[1]:
             raise SettingError(
-                f"With two classes, contributions always speak for {plain_label(model.classes[1])!r} above zero and for "
-                f"{plain_label(model.classes[0])!r} below; leave `label` out."
+                f"With two classes, contributions always speak for {plain_label(model.classes[1])!r} above zero and "
+                f"for {plain_label(model.classes[0])!r} below; leave `label` out."
             )
         return 0, model.classes[1]
     chosen = prediction if label is None else label

@@ -128,15 +128,19 @@ _FINE = "Nothing needs to change."
 def _step(model: HardmaxModel) -> Finding:
     name = "weight that goes through leaders"
     passed = 1 - (1 + model.alpha) ** -model.layers
-    found = f"With α = {model.alpha:.3g} and {model.layers} layers a follower ends {passed:.0%} of its way to its leader"
+    found = (
+        f"With α = {model.alpha:.3g} and {model.layers} layers a follower ends {passed:.0%} of its way to its leader"
+    )
     if passed >= _LED:
-        return Finding(name, passed, "ok", f"{found}: the leaders decide, and reading them is reading the model.", _FINE)
+        return Finding(
+            name, passed, "ok", f"{found}: the leaders decide, and reading them is reading the model.", _FINE
+        )
     return Finding(
         name,
         passed,
         "caution",
         f"{found}, so most words speak for themselves too, and leaders alone do not tell the prediction.",
-        "Read contributions, which hold for every α, or train with alpha=1, where leaders decide at some cost in accuracy.",
+        "Read contributions, which hold for every α, or train with alpha=1, where leaders decide and accuracy is lower.",
     )
 
 

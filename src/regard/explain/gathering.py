@@ -33,7 +33,7 @@ class Point:
     times : int
         How often it occurs in the text.
     kind : str
-        Positive, negative, neutral or none, by its counts in the training texts; a class, where there are more than two.
+        Positive, negative, neutral or none, by its counts in the training texts; a class, where there are more.
     leader : int or None
         The layer in which it became a leader; None for one that leads nobody.
     follows : tuple of int

@@ -27,9 +27,9 @@ class HardmaxClassifier(TextClassifier):
         x[i] ← x[i] + α / (1 + α) · (mean of x over C[i] - x[i])   in each layer,   C[i] = {j : x[i]·x[j] is largest}
         score = bias + W' (mean of the final x)
 
-    over the words of a text, which start at their embeddings. Words gather around *leaders*, which stay where they are. The
-    choice ``C`` is constant almost everywhere, so the exact gradient flows through the means: nothing is softened in
-    training. Contributions of words add up to the score.
+    over the words of a text, which start at their embeddings. Words gather around *leaders*, which stay where they are.
+    The choice ``C`` is constant almost everywhere, so the exact gradient flows through the means: nothing is softened
+    in training. Contributions of words add up to the score.
 
     Parameters
     ----------

@@ -23,9 +23,9 @@ _SETS = ("imdb-official",)
 PUBLISHED = {2: 79.14, 4: 82.28, 8: 85.05, 16: 88.21}
 _PROTOCOL = (
     "The paper's protocol: 70% of all 50,000 reviews to train on, 30% to test on (in an order drawn by chance, for the "
-    "published one is that of another file), links, tags, signs, digits and stop words taken out, then the first 128 words; "
-    "no lemmas here. The epoch is chosen on a tenth of the training part; nothing is chosen on the test part. Eight layers. "
-    "The hardmax itself is trained, and the model that is trained is the model that is measured.",
+    "published one is that of another file), links, tags, signs, digits and stop words taken out, then the first 128 "
+    "words; no lemmas here. The epoch is chosen on a tenth of the training part; nothing is chosen on the test part. "
+    "Eight layers. The hardmax itself is trained, and the model that is trained is the model that is measured.",
 )
 
 
@@ -88,8 +88,8 @@ def figure_losses(asked: Asked, report: Report) -> Page:
             )
         )
     about = (
-        f"The first {size:,} training reviews of the paper's protocol, {epochs} epochs. The softmax (temperature 0.001, "
-        "128 padded places, Adam with rate 0.001, batches of 64) is trained as published, which took 101 epochs on all "
+        f"The first {size:,} training reviews of the paper's protocol, {epochs} epochs. The softmax (temperature "
+        "0.001, 128 padded places, Adam with rate 0.001, batches of 64) is trained as published, which took 101 epochs on all "
         "reviews and ended at 0.160 for the softmax and 0.161 for the hardmax read off it (d = 2); the third column is "
         "`HardmaxClassifier`, which starts from log ratios of counts and trains the hardmax itself: nothing has to be "
         "read off. Epoch 0 is before training.",
@@ -102,7 +102,7 @@ def figure_accuracy(asked: Asked, report: Report) -> Page:
     asked.sets(_SETS)
     dims = (2,) if asked.quick else tuple(PUBLISHED)
     seeds = range(1 if asked.quick else asked.seeds)
-    kinds = {
+    kinds: dict[str, dict[str, Any]] = {
         "words": {},
         "words, α starts at 1": {"alpha": 1.0},
         "words and pairs": {"ngrams": 2},
@@ -162,7 +162,9 @@ def figure_leaders(asked: Asked, report: Report) -> Page:
             ["share that were leaders before layer 1", *(f"{value:.2f}" for value in result["first"])],
         ]
         polar = result["polar"]
-        lift = [polar["leaders"] / polar[name] if polar[name] else float("nan") for name in ("occurrences", "vocabulary")]
+        lift = [
+            polar["leaders"] / polar[name] if polar[name] else float("nan") for name in ("occurrences", "vocabulary")
+        ]
         kinds = [
             [one["kind"], *(f"{100 * one[name]:.1f}%" for name in ("leaders", "occurrences", "vocabulary"))]
             for one in result["kinds"]
@@ -182,9 +184,9 @@ def figure_leaders(asked: Asked, report: Report) -> Page:
         sections.append(
             Section(
                 f"d = 2, α starts at {start}",
-                f"Test accuracy {100 * result['test']:.1f}%, learned α {result['alpha']:.3f}; {result['texts'][0]:,} test "
-                f"reviews, of which {result['texts'][1]:,} are predicted rightly with a probability above 0.95: the shares "
-                "of kinds and the words are about these.",
+                f"Test accuracy {100 * result['test']:.1f}%, learned α {result['alpha']:.3f}; {result['texts'][0]:,} "
+                f"test reviews, of which {result['texts'][1]:,} are predicted rightly with a probability above 0.95: the "
+                "shares of kinds and the words are about these.",
                 [
                     Table(["", "mean", "deviation", "least", "most"], numbers),
                     Table(["kind", "of leaders", "of all words in the reviews", "of the vocabulary"], kinds),
@@ -195,8 +197,8 @@ def figure_leaders(asked: Asked, report: Report) -> Page:
         )
     about = (
         *_PROTOCOL,
-        "A leader is a word that likes itself best in some layer; it stays where it is. Polar and neutral words are those "
-        "of Sun and Lu (2020), by their counts in the training reviews.",
+        "A leader is a word that likes itself best in some layer; it stays where it is. Polar and neutral words are "
+        "those of Sun and Lu (2020), by their counts in the training reviews.",
     )
     return _page(asked, "leaders", about, sections)
 
@@ -263,7 +265,7 @@ def _page(asked: Asked, part: str, about: Sequence[str], sections: Sequence[Sect
 
 PAPER = Paper(
     NAME,
-    "Alcalde, Fantuzzi and Zuazua, Clustering in pure-attention hardmax transformers and its role in sentiment analysis (2024)",
+    "Alcalde, Fantuzzi and Zuazua, Clustering in pure-attention hardmax transformers (2024)",
     {
         "figure dynamics": dynamics,
         "figure losses": figure_losses,

@@ -25,7 +25,7 @@ LAYERS, TEMPERATURE = 8, 0.001
 _BATCH = 64
 _QUICK = 300  # texts of each class
 # Words that the paper's preparation leaves out, as NLTK lists them; it compares them with their case.
-_STOP = frozenset(
+_STOP_WORDS = (
     "i me my myself we our ours ourselves you you're you've you'll you'd your yours yourself yourselves he him his "
     "himself she she's her hers herself it it's its itself they them their theirs themselves what which who whom this "
     "that that'll these those am is are was were be been being have has had having do does did doing a an the and but "
@@ -34,12 +34,13 @@ _STOP = frozenset(
     "few more most other some such no nor not only own same so than too very s t can will just don don't should "
     "should've now d ll m o re ve y ain aren aren't couldn couldn't didn didn't doesn doesn't hadn hadn't hasn hasn't "
     "haven haven't isn isn't ma mightn mightn't mustn mustn't needn needn't shan shan't shouldn shouldn't wasn wasn't "
-    "weren weren't won won't wouldn wouldn't".split()
+    "weren weren't won won't wouldn wouldn't"
 )
+_STOP = frozenset(_STOP_WORDS.split())
 
 
 def prepared(text: str, longest: int = LONGEST) -> str:
-    """A review as the paper prepares it, but for lemmas: no links, tags, digits or signs, no stop words, then its beginning.
+    """A review as the paper prepares it, but for lemmas: without links, tags, signs and stop words, then its beginning.
 
     Examples
     --------
@@ -136,7 +137,7 @@ def reviews(cell: Cell) -> dict[str, Any]:
 class SoftmaxTransformer(nn.Module):
     """The published model: hardmax softened, padded to 128 words, every place attending and averaged.
 
-        x[i] ← (x[i] + α Σⱼ softmax(x[i]·x[j] / τ)[j] x[j]) / (1 + α),   score = bias + W' (mean of x)
+    x[i] ← (x[i] + α Σⱼ softmax(x[i]·x[j] / τ)[j] x[j]) / (1 + α),   score = bias + W' (mean of x)
     """
 
     def __init__(self, words: int, d: int, layers: int = LAYERS, temperature: float = TEMPERATURE) -> None:
@@ -170,7 +171,7 @@ def train_softmax(
 ) -> None:
     """One epoch, as published: batches of 64, gradients of length 5 at most."""
     generator = torch.Generator().manual_seed(seed)
-    for batch in torch.randperm(len(ids), generator=generator).split(_BATCH):
+    for batch in torch.randperm(len(ids), generator=generator).split(_BATCH):  # type: ignore[no-untyped-call]
         optimizer.zero_grad()
         loss = nn.functional.binary_cross_entropy_with_logits(model(ids[batch]), labels[batch])
         loss.backward()  # type: ignore[no-untyped-call]
@@ -202,7 +203,7 @@ def losses(cell: Cell) -> dict[str, Any]:
         if epoch:
             train_softmax(soft, adam, ids, truth, cell["seed"] + epoch)
         with torch.inference_mode():
-            scores = torch.cat([soft(part) for part in ids.split(256)]).double().numpy()
+            scores = torch.cat([soft(part) for part in torch.split(ids, 256)]).double().numpy()
         course[epoch]["softmax"] = _loss(scores, labels)
         course[epoch]["hardmax, read off the softmax"] = _loss(_read_off(soft, ids), labels)
     return {"course": course, "alpha": [float(soft.alpha.detach()), ours.model_.alpha]}
@@ -221,4 +222,3 @@ def _read_off(soft: SoftmaxTransformer, ids: Tensor) -> NDArray[np.float64]:
 
 def _loss(scores: NDArray[np.float64], labels: NDArray[Any]) -> float:
     return float(np.logaddexp(0, np.where(labels == 1, -scores, scores)).mean())
-

@@ -1,5 +1,5 @@
-"""The loops of the hardmax dynamics, compiled by numba; ``reference.py`` says the same in NumPy, and ``docs/hardmax.md``
-proves what they leave out.
+"""The loops of the hardmax dynamics, compiled by numba; ``reference.py`` says the same in NumPy, and
+``docs/hardmax.md`` proves what they leave out.
 
 Sums run in double precision and in a fixed order, so a result does not depend on threads.
 """

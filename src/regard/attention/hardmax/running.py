@@ -114,21 +114,20 @@ def run(
     unit = math.frexp(np.abs(x).max(initial=0.0))[1]  # by a power of two, so that nothing is rounded or overflows
     moving = np.ldexp(x[first], -unit) + 0.0
     kept = np.empty((layers + 1, *moving.shape) if path else (0, 0, 0))
-    weight = np.bincount(one, times, len(first))
+    weight = np.asarray(np.bincount(one, times, len(first)), np.float64)
     became, follows = np.full(len(first), -1), np.full(len(first), -1)
     settled = np.full(len(bounds) - 1, -1)
     how = (layers, float(alpha / (1 + alpha)), matrix, A is None, float(tolerance))
     if len(first) >= _MANY and d <= 2 and np.diff(distinct_starts).max() >= _MANY:
         for text in range(len(settled)):
             part = slice(distinct_starts[text], distinct_starts[text + 1])
-            settled[text] = _run_in_plane(
-                moving[part], weight[part], *how, kept[:, part], became[part], follows[part]
-            )
+            settled[text] = _run_in_plane(moving[part], weight[part], *how, kept[:, part], became[part], follows[part])
             follows[part] += np.where(follows[part] >= 0, distinct_starts[text], 0)
     else:
+        arguments: tuple[Any, ...] = (*how, kept, became, follows, settled)
 
         def go(shard: tuple[int, int]) -> None:
-            kernels.run_texts(moving, weight, distinct_starts, *shard, *how, kept, became, follows, settled)
+            kernels.run_texts(moving, weight, distinct_starts, *shard, *arguments)
 
         in_threads(go, even_shards(distinct_starts, thread_count(n_threads)), n_threads)
 
@@ -202,9 +201,9 @@ def _points(points: Any) -> Floats:
     try:
         x = np.array(points, np.float64)
     except (TypeError, ValueError) as error:
-        raise DataError(f"Points must be numbers in the shape (points, dimensions); got {type(points).__name__}.") from (
-            error
-        )
+        raise DataError(
+            f"Points must be numbers in the shape (points, dimensions); got {type(points).__name__}."
+        ) from (error)
     if x.ndim != 2 or not x.shape[1]:
         raise DataError(f"Points must have the shape (points, dimensions); got {x.shape}.")
     if not np.isfinite(x).all():

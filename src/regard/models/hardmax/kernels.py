@@ -242,7 +242,7 @@ def share_rows(
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def slope_of_text(score: Floats, label: int, weight: float, slope: Floats) -> None:
-    """What is to be learned from a text: ``weight (onehot(label) - probabilities)``; with one side ``label - sigmoid``."""
+    """What a text teaches: ``weight (onehot(label) - probabilities)``; with one side ``weight (label - sigmoid)``."""
     sides = score.size
     if sides == 1:
         # The probability of the other class, by whichever side cannot overflow.
@@ -286,14 +286,14 @@ def train_epoch(
     farthest: float,
     longest_step: float,
 ) -> float:
-    """Go through texts once, and after each move its embeddings, ``W``, the bias and α against the gradient of its loss.
+    """Go through texts once, and after each move its embeddings, ``W``, bias and α against the gradient of its loss.
 
         -∂L/∂e[j] = share[j] W g        -∂L/∂W = z g'        -∂L/∂α = g' W' ∂z/∂α        -∂L/∂bias = g
 
     with ``z`` the mean of the final positions and ``g = onehot(label) - probabilities``, times the weight of the class.
-    The first is multiplied by the number of rows that effectively speak, ``1 / Σ share²``, so that a row moves as far in
-    a long text as in a short one, and divided by the mean square of the columns of ``W``. All steps are multiplied by a rate that falls evenly from ``rate_from`` to
-    ``rate_to``.
+    The first is multiplied by the number of rows that effectively speak, ``1 / Σ share²``, so that a row moves as far
+    in a long text as in a short one, and divided by the mean square of the columns of ``W``. All steps are multiplied by
+    a rate that falls evenly from ``rate_from`` to ``rate_to``.
 
     Parameters
     ----------

@@ -153,7 +153,7 @@ def fit_hardmax(
         if held_out is not None and model is not None:
             now = measure(model.row_scores(held_out[0], recipe.n_threads), held_out[1], np.arange(classes))
             course[-1] |= {"accuracy": now["accuracy"], "log_loss": now["log_loss"]}
-            if recipe.epochs == "auto" and now["log_loss"] < best or epoch == most and state is None:
+            if (recipe.epochs == "auto" and now["log_loss"] < best) or (epoch == most and state is None):
                 best, kept, measured, state = now["log_loss"], epoch, now, moving.copy()
         elif epoch == most:
             state = moving
@@ -175,9 +175,7 @@ def _passes(texts: Texts, epochs: int, recipe: Recipe) -> Iterator[tuple[_State,
     weight /= weight @ frequency
     dropout = recipe.dropout if recipe.dropout != "auto" else min(0.5, max(0.0, 0.1 * math.log2(6.25 * longer**2)))
     rate = recipe.learning_rate
-    steps = tuple(
-        rate * step for step in (_STEP_EMBEDDING * longer**1.5, _STEP_OUTPUT, _STEP_BIAS, _STEP_ALPHA)
-    )
+    steps = tuple(rate * step for step in (_STEP_EMBEDDING * longer**1.5, _STEP_OUTPUT, _STEP_BIAS, _STEP_ALPHA))
     shuffled = np.random.default_rng(recipe.seed).permutation(len(texts.codes))
     halves = np.array_split(shuffled, 2) if len(shuffled) >= _HALVES_FROM else [shuffled]
     averages = _AVERAGES if len(halves) > 1 else 1
@@ -201,7 +199,8 @@ def _passes(texts: Texts, epochs: int, recipe: Recipe) -> Iterator[tuple[_State,
             def go(order: NDArray[np.intp], before: _State = state, how: tuple[Any, ...] = how) -> tuple[_State, float]:
                 mine = before.copy()
                 moving = mine.embedding, movable, mine.output, mine.bias, mine.step
-                return mine, kernels.train_epoch(*texts.rows, codes, order, weight, *moving, recipe.layers, *how)
+                everything: tuple[Any, ...] = (*texts.rows, codes, order, weight, *moving, recipe.layers, *how)
+                return mine, kernels.train_epoch(*everything)
 
             went = in_threads(go, [order[part] for order in orders], recipe.n_threads)
             losses += [loss for _, loss in went]
@@ -211,7 +210,8 @@ def _passes(texts: Texts, epochs: int, recipe: Recipe) -> Iterator[tuple[_State,
 
 def _average(before: _State, moved: list[_State], sharing: NDArray[np.float32]) -> _State:
     """The mean of copies that went on from ``before``; a row that only one of them has met moves as far as there."""
-    embedding = before.embedding + sum(each.embedding - before.embedding for each in moved) / sharing
+    together = np.sum([each.embedding - before.embedding for each in moved], axis=0)
+    embedding = (before.embedding + together / sharing).astype(np.float32)
     output, bias, step = (
         np.mean([getattr(each, name) for each in moved], axis=0) for name in ("output", "bias", "step")
     )
