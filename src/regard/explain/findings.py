@@ -140,7 +140,7 @@ def _step(model: HardmaxModel) -> Finding:
         passed,
         "caution",
         f"{found}, so most words speak for themselves too, and leaders alone do not tell the prediction.",
-        "Read contributions, which hold for every α, or train with alpha=1, where leaders decide and accuracy is lower.",
+        "Read contributions, which hold for every α, or train with alpha=1, where leaders decide, less accurately.",
     )
 
 

@@ -19,6 +19,7 @@ from regard.reproduce.sweep import Cell, sweep
 
 NAME = "hardmax"
 _SETS = ("imdb-official",)
+_NAMED = 8  # words in a cell
 # The best test accuracy in percent of any epoch, by dimension: the paper chose the epoch on the test part.
 PUBLISHED = {2: 79.14, 4: 82.28, 8: 85.05, 16: 88.21}
 _PROTOCOL = (
@@ -89,10 +90,10 @@ def figure_losses(asked: Asked, report: Report) -> Page:
         )
     about = (
         f"The first {size:,} training reviews of the paper's protocol, {epochs} epochs. The softmax (temperature "
-        "0.001, 128 padded places, Adam with rate 0.001, batches of 64) is trained as published, which took 101 epochs on all "
-        "reviews and ended at 0.160 for the softmax and 0.161 for the hardmax read off it (d = 2); the third column is "
-        "`HardmaxClassifier`, which starts from log ratios of counts and trains the hardmax itself: nothing has to be "
-        "read off. Epoch 0 is before training.",
+        "0.001, 128 padded places, Adam with rate 0.001, batches of 64) is trained as published, which took 101 epochs "
+        "on all reviews and ended at 0.160 for the softmax and 0.161 for the hardmax read off it (d = 2); the third "
+        "column is `HardmaxClassifier`, which starts from log ratios of counts and trains the hardmax itself: nothing "
+        "has to be read off. Epoch 0 is before training.",
     )
     return _page(asked, "losses", about, sections)
 
@@ -185,8 +186,8 @@ def figure_leaders(asked: Asked, report: Report) -> Page:
             Section(
                 f"d = 2, α starts at {start}",
                 f"Test accuracy {100 * result['test']:.1f}%, learned α {result['alpha']:.3f}; {result['texts'][0]:,} "
-                f"test reviews, of which {result['texts'][1]:,} are predicted rightly with a probability above 0.95: the "
-                "shares of kinds and the words are about these.",
+                f"test reviews, of which {result['texts'][1]:,} are predicted rightly with a probability above 0.95: "
+                "the shares of kinds and the words are about these.",
                 [
                     Table(["", "mean", "deviation", "least", "most"], numbers),
                     Table(["kind", "of leaders", "of all words in the reviews", "of the vocabulary"], kinds),
@@ -226,7 +227,7 @@ def figure_review(asked: Asked, report: Report) -> Page:
                     str(led[i]),
                     f"{point['share']:.3f}",
                     f"{point['contribution']:+.2f}",
-                    ", ".join(drawn_to) or "–",
+                    _few(drawn_to),
                 ]
             )
         head = ["leader", "kind", "since layer", "share", "contribution", "who gathers around it"]
@@ -244,6 +245,11 @@ def figure_review(asked: Asked, report: Report) -> Page:
         f"d = 2; α started at 1 and was learned to {result['alpha']:.2f}, so that after eight layers leaders decide.",
     )
     return _page(asked, "review", about, sections)
+
+
+def _few(words: Sequence[str]) -> str:
+    """The first names, and how many more there are."""
+    return (", ".join(words[:_NAMED]) + (f" and {len(words) - _NAMED} more" * (len(words) > _NAMED))) or "–"
 
 
 def _sweep(

@@ -292,8 +292,8 @@ def train_epoch(
 
     with ``z`` the mean of the final positions and ``g = onehot(label) - probabilities``, times the weight of the class.
     The first is multiplied by the number of rows that effectively speak, ``1 / Σ share²``, so that a row moves as far
-    in a long text as in a short one, and divided by the mean square of the columns of ``W``. All steps are multiplied by
-    a rate that falls evenly from ``rate_from`` to ``rate_to``.
+    in a long text as in a short one, and divided by the mean square of the columns of ``W``. All steps are multiplied
+    by a rate that falls evenly from ``rate_from`` to ``rate_to``.
 
     Parameters
     ----------
