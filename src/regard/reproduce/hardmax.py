@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from regard.attention.hardmax import run
+from regard.errors import DataError
 from regard.models.progress import Report
 from regard.reproduce import hardmax_charts as charts
 from regard.reproduce.data import load
 from regard.reproduce.hardmax_cells import accuracy, cell, leading, losses, reviews
 from regard.reproduce.page import Page, Picture, Section, Table, beside, drawn, made_with
 from regard.reproduce.request import Asked, Paper
-from regard.reproduce.sweep import Cell, sweep
+from regard.reproduce.sweep import Cell, finished, sweep
 
 NAME = "hardmax"
 _SETS = ("imdb-official",)
@@ -32,7 +33,7 @@ _PROTOCOL = (
 
 def dynamics(asked: Asked, report: Report) -> Page:
     """Points of the plane going through layers, from four beginnings."""
-    asked.sets(())
+    _check(asked, ())
     rng = np.random.default_rng(0)
     n = 60
     angles = rng.uniform(0, 2 * np.pi, n)
@@ -66,7 +67,7 @@ def dynamics(asked: Asked, report: Report) -> Page:
 
 def figure_losses(asked: Asked, report: Report) -> Page:
     """Training losses of the softmax, of the hardmax read off it, and of the hardmax trained itself."""
-    asked.sets(_SETS)
+    _check(asked, _SETS)
     size, epochs = (400, 3) if asked.quick else (4000, 6)
     cells: list[Cell] = [
         {"protocol": "paper", "dim": d, "seed": 0, "quick": asked.quick, "texts": size, "epochs": epochs}
@@ -100,7 +101,7 @@ def figure_losses(asked: Asked, report: Report) -> Page:
 
 def figure_accuracy(asked: Asked, report: Report) -> Page:
     """Test accuracy by dimension, in the paper's protocol and in the official split."""
-    asked.sets(_SETS)
+    _check(asked, _SETS)
     dims = (2,) if asked.quick else tuple(PUBLISHED)
     seeds = range(1 if asked.quick else asked.seeds)
     kinds: dict[str, dict[str, Any]] = {
@@ -152,7 +153,7 @@ def figure_accuracy(asked: Asked, report: Report) -> Page:
 
 def figure_leaders(asked: Asked, report: Report) -> Page:
     """How many leaders a review has, which words lead, and whether by chance."""
-    asked.sets(_SETS)
+    _check(asked, _SETS)
     cells = [cell("paper", 2, quick=asked.quick), cell("paper", 2, quick=asked.quick, alpha=1.0)]
     results = _sweep(cells, leading, asked, report)
     sections = []
@@ -206,7 +207,7 @@ def figure_leaders(asked: Asked, report: Report) -> Page:
 
 def figure_review(asked: Asked, report: Report) -> Page:
     """A positive and a negative review through the layers."""
-    asked.sets(_SETS)
+    _check(asked, _SETS)
     cells = [cell("paper", 2, quick=asked.quick, alpha=1.0)]
     (result,) = _sweep(cells, reviews, asked, report)
     sections = []
@@ -247,6 +248,12 @@ def figure_review(asked: Asked, report: Report) -> Page:
     return _page(asked, "review", about, sections)
 
 
+def _check(asked: Asked, sets: Sequence[str]) -> None:
+    """There is one data set, one model, and no scale."""
+    asked.sets(sets)
+    asked.columns()
+
+
 def _few(words: Sequence[str]) -> str:
     """The first names, and how many more there are."""
     return (", ".join(words[:_NAMED]) + (f" and {len(words) - _NAMED} more" * (len(words) > _NAMED))) or "–"
@@ -256,7 +263,14 @@ def _sweep(
     cells: Sequence[Cell], work: Callable[[Cell], dict[str, Any]], asked: Asked, report: Report
 ) -> list[dict[str, Any]]:
     kept = Path(asked.out) / NAME / f"{work.__name__}{'-quick' if asked.quick else ''}.jsonl"
-    return sweep(cells, work, kept, asked.processes, report)
+    if not asked.finished:
+        return sweep(cells, work, kept, asked.processes, report)
+    found = finished(cells, kept)
+    if missing := found.count(None):
+        raise DataError(
+            f"{asked.part} needs {len(cells)} finished cells; {missing} are not in {kept}: run it without --finished."
+        )
+    return [result for result in found if result is not None]
 
 
 def _page(asked: Asked, part: str, about: Sequence[str], sections: Sequence[Section]) -> Page:
@@ -266,7 +280,9 @@ def _page(asked: Asked, part: str, about: Sequence[str], sections: Sequence[Sect
     about = [*about, *(["**A quick look: few texts and epochs; the numbers mean nothing.**"] if asked.quick else [])]
     used = [] if part == "dynamics" else [load(name) for name in _SETS]
     title = f"Clustering in hardmax transformers: {part}"
-    return Page(f"{NAME}-{asked.name}", title, command, about, sections, made_with(used, "numba", "torch", "altair"))
+    seeds = f"Seeds 0 to {asked.seeds - 1}" if part == "accuracy" and asked.seeds > 1 and not asked.quick else "Seed 0"
+    made = f"{seeds}. {made_with(used, 'numba', 'torch', 'altair')}"
+    return Page(f"{NAME}-{asked.name}", title, command, about, sections, made)
 
 
 PAPER = Paper(
