@@ -200,6 +200,16 @@ def test_explanations_add_up(corpus, alpha):
             np.testing.assert_allclose(loud / loud.sum(), [part.weight for part in one.parts], rtol=1e-9)
 
 
+@pytest.mark.parametrize("rate", [1e-300, 1e6, 1e300])
+def test_no_learning_rate_makes_numbers_that_are_not_finite(corpus, rate):
+    texts = corpus.part("test").texts[:30]
+    model = HardmaxClassifier(learning_rate=rate, epochs=2).fit(corpus.texts[:300], corpus.labels[:300])
+
+    assert np.isfinite(model.decision_function(texts)).all()
+    for one in explain(model, texts):
+        assert abs(one.residual) <= 1e-9 * max(1.0, abs(one.score), *(abs(part.contribution) for part in one.parts))
+
+
 def test_leaders_tell_who_follows_whom(corpus, fitted):
     for text in corpus.part("test").texts[:40]:
         told = leaders(fitted, text)

@@ -216,7 +216,7 @@ def _read_off(soft: SoftmaxTransformer, ids: Tensor) -> NDArray[np.float64]:
     alpha = max(float(soft.alpha.detach()), 1e-12)
     starts = np.arange(len(ids) + 1) * ids.shape[1]
     final = run(embedding[flat], soft.layers, alpha, starts=starts).points.reshape(len(ids), ids.shape[1], -1)
-    weight, bias = soft.output.weight.detach().double().numpy()[0], float(soft.output.bias)
+    weight, bias = soft.output.weight.detach().double().numpy()[0], float(soft.output.bias.detach())
     return np.asarray(final.mean(axis=1) @ weight + bias)
 
 

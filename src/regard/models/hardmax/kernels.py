@@ -316,7 +316,7 @@ def train_epoch(
     dropout, seed
         Each row of a text is left out with this probability, by a hash of seed, text and place.
     farthest, longest_step
-        Embeddings and ``W`` stay within the first, ``ln α`` within the second.
+        Embeddings, ``W`` and the bias stay within the first, ``ln α`` within the second.
 
     Returns
     -------
@@ -416,5 +416,5 @@ def train_epoch(
             for k in range(d):
                 now_output = output[k, side] + rate * rate_output * z[k] * slope[side]
                 output[k, side] = min(max(now_output, -farthest), farthest)
-            bias[side] += rate * rate_bias * slope[side]
+            bias[side] = min(max(bias[side] + rate * rate_bias * slope[side], -farthest), farthest)
     return loss / max(seen, 1)

@@ -33,7 +33,8 @@ _STEP_EMBEDDING, _STEP_OUTPUT, _STEP_BIAS = 0.7, 0.01, 0.1
 # Training texts alone would drive α up to one and more, at the cost of other texts.
 _STEP_ALPHA = 0.0005
 _LONGEST_STEP = 12.0  # of ln α
-_FARTHEST = 1e6
+_FARTHEST = 1e4
+_STEEPEST = 1e12  # of a step, at any learning rate: nothing overflows
 _EPOCHS = 6
 # Texts are learned in two halves, always, whose transformers are averaged twice an epoch: see ``models.training``.
 _HALVES_FROM = 4000
@@ -175,7 +176,9 @@ def _passes(texts: Texts, epochs: int, recipe: Recipe) -> Iterator[tuple[_State,
     weight /= weight @ frequency
     dropout = recipe.dropout if recipe.dropout != "auto" else min(0.5, max(0.0, 0.1 * math.log2(6.25 * longer**2)))
     rate = recipe.learning_rate
-    steps = tuple(rate * step for step in (_STEP_EMBEDDING * longer**1.5, _STEP_OUTPUT, _STEP_BIAS, _STEP_ALPHA))
+    steps = tuple(
+        min(rate * step, _STEEPEST) for step in (_STEP_EMBEDDING * longer**1.5, _STEP_OUTPUT, _STEP_BIAS, _STEP_ALPHA)
+    )
     shuffled = np.random.default_rng(recipe.seed).permutation(len(texts.codes))
     halves = np.array_split(shuffled, 2) if len(shuffled) >= _HALVES_FROM else [shuffled]
     averages = _AVERAGES if len(halves) > 1 else 1
