@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from regard.explain import Explanation
+    from collections.abc import Sequence
+
+    from regard.explain import Explanation, Gathering
     from regard.models import Model
 
 
@@ -27,7 +29,6 @@ def explain(
     """
     from regard.cli.output import check_out, console, print_json
     from regard.explain import explain as explain_texts
-    from regard.explain import leaders as gather
     from regard.models.model import load_model
     from regard.models.store import write_whole
 
@@ -40,7 +41,7 @@ def explain(
     if html is not None:
         page = f"<!doctype html><meta charset='utf-8'><title>regard</title>{explanations._repr_html_()}"
         write_whole(html, page.encode("utf-8", "replace"))
-    gathered = [gather(loaded, each.text, label=_asked(each)) for each in explanations] if _is_hardmax(loaded) else []
+    gathered = _gathered(loaded, explanations)
     if json:
         told = [explanation.to_dict() for explanation in explanations]
         for each, gathering in zip(told, gathered, strict=False):
@@ -56,8 +57,13 @@ def explain(
                 out.print(f"Leaders, and who gathers around them:\n{gathered[i]}", markup=False, highlight=False)
 
 
-def _is_hardmax(model: Model) -> bool:
-    return model.kind == "HardmaxClassifier"
+def _gathered(model: Model, explanations: Sequence[Explanation]) -> list[Gathering]:
+    """The leaders of each text, in a model that has some."""
+    if model.kind != "HardmaxClassifier":
+        return []
+    from regard.explain import leaders  # needs numba, which takes a moment
+
+    return [leaders(model, each.text, label=_asked(each)) for each in explanations]
 
 
 def _asked(explanation: Explanation) -> Any:

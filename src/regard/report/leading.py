@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from regard.explain.gathering import leader_statistics, leaders
 from regard.models.hardmax.model import HardmaxModel
 from regard.report.data import Document
 
@@ -85,6 +84,8 @@ def leading(model: Model, texts: Sequence[str], documents: Sequence[Document]) -
     rows = model.vocabulary.rows(model.vocabulary.tokens(texts))
     if not len(rows.ids):
         return None
+    from regard.explain.gathering import leader_statistics  # needs numba, which takes a moment
+
     found = leader_statistics(model, texts)
     short = [each for each in documents if 4 <= len(each.text.split()) <= _WORDS]
     spread = np.linspace(0, len(short) - 1, min(_TEXTS, len(short))).astype(int).tolist()
@@ -102,6 +103,8 @@ def leading(model: Model, texts: Sequence[str], documents: Sequence[Document]) -
 
 
 def _journey(model: HardmaxModel, document: Document) -> Journey:
+    from regard.explain.gathering import leaders
+
     told = leaders(model, document.text)
     if not told.points:
         return Journey(document.text, str(document.prediction), ())

@@ -92,9 +92,11 @@ def figure_losses(asked: Asked, report: Report) -> Page:
     about = (
         f"The first {size:,} training reviews of the paper's protocol, {epochs} epochs. The softmax (temperature "
         "0.001, 128 padded places, Adam with rate 0.001, batches of 64) is trained as published, which took 101 epochs "
-        "on all reviews and ended at 0.160 for the softmax and 0.161 for the hardmax read off it (d = 2); the third "
-        "column is `HardmaxClassifier`, which starts from log ratios of counts and trains the hardmax itself: nothing "
-        "has to be read off. Epoch 0 is before training.",
+        "on all reviews and ended at 0.160 for it and for the hardmax read off it alike (d = 2): six "
+        "epochs on a few reviews "
+        "are the beginning of that. The third column is `HardmaxClassifier`, which starts from log "
+        "ratios of counts and "
+        "trains the hardmax itself: nothing has to be read off. Epoch 0 is before training.",
     )
     return _page(asked, "losses", about, sections)
 
@@ -182,7 +184,7 @@ def figure_leaders(asked: Asked, report: Report) -> Page:
             for name in ("positive", "negative")
         ]
         bars = [{"side": name, **one} for name in ("positive", "negative") for one in result["words"][name]]
-        caption = "The 15 words that lead most often in positive and in negative reviews"
+        caption = "The positive words that lead most often in positive reviews, and the negative in negative ones"
         sections.append(
             Section(
                 f"d = 2, α starts at {start}",
@@ -200,7 +202,9 @@ def figure_leaders(asked: Asked, report: Report) -> Page:
     about = (
         *_PROTOCOL,
         "A leader is a word that likes itself best in some layer; it stays where it is. Polar and neutral words are "
-        "those of Sun and Lu (2020), by their counts in the training reviews.",
+        "those of Sun and Lu (2020), by their counts in the training reviews. Most leaders are of no "
+        "kind: words that lie "
+        "far out across the direction that decides. The lists below show the polar ones alone.",
     )
     return _page(asked, "leaders", about, sections)
 
