@@ -5,8 +5,12 @@ section("leaders", (host, model, { items }) => {
   const size = 520, edge = 46, layers = items[0].words[0].path.length - 1;
   let chosen = 0;
 
+  // The name of SVG is an address, and the page holds none: a picture knows it.
+  const example = el("template");
+  example.innerHTML = "<svg></svg>";
+  const space = example.content.firstChild.namespaceURI;
   const shape = (tag, properties, ...children) => {
-    const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    const node = document.createElementNS(space, tag);
     for (const [name, value] of Object.entries(properties)) node.setAttribute(name, value);
     node.append(...children);
     return node;
