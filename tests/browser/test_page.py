@@ -336,6 +336,30 @@ def test_a_model_that_reads_neighbours_shows_its_documents_and_does_not_predict(
     assert opened.problems == []
 
 
+def test_the_words_of_a_hardmax_model_move_with_the_layer(open_page, tmp_path):
+    from regard.models import HardmaxClassifier
+
+    corpus = demo(300)
+    clf = HardmaxClassifier(alpha=1.0, epochs=1).fit(corpus.texts, corpus.labels)
+    made = report(clf, corpus.texts, corpus.labels, documents=20)
+    made.save(tmp_path / "hardmax.html")
+    opened = open_page(tmp_path / "hardmax.html")
+    page, words = opened.page, made.leaders.items[0].words
+
+    def places():
+        marks = page.locator("#leaders .journey g").evaluate_all("all => all.map((g) => g.getAttribute('transform'))")
+        return sorted(marks)
+
+    before = places()
+    page.locator("#leaders input[type=range]").fill("8")
+    assert len(before) == len(places()) == len(words)
+    assert places() != before
+    assert page.locator("#leaders .journey .leader").count() == sum(word.leader is not None for word in words)
+    assert page.locator("#try").count() == 0
+    assert axe_violations(page) == []
+    assert opened.problems == []
+
+
 def test_numbers_as_labels_are_called_classes_and_stay_numbers_in_predict(open_page, tmp_path):
     texts, labels = ["a fine thing", "a poor thing"] * 20, [1, -1] * 20
     clf = AttentionClassifier(validation_fraction=0).fit(texts, labels)

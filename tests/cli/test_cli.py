@@ -68,6 +68,31 @@ def test_training_gives_json_for_programs(reviews):
     assert not run.stderr
 
 
+def test_a_hardmax_model_is_trained_explained_and_used(reviews, tmp_path):
+    folder, _ = reviews
+    train = regard(
+        "train", folder / "reviews.csv", "--model", "hardmax", "--alpha", 1, "--out", "h.regard", cwd=tmp_path
+    )
+    assert train.returncode == 0, train.stderr
+    assert "report is in h.html" in train.stdout
+    assert load_model(tmp_path / "h.regard").kind == "HardmaxClassifier"
+
+    told = regard("explain", "h.regard", "a wonderful thing with an awful end", cwd=tmp_path)
+    assert "Leaders, and who gathers around them" in told.stdout
+    assert " leads " in told.stdout
+    numbers = json.loads(regard("explain", "h.regard", "wonderful", "--json", cwd=tmp_path).stdout)[0]
+    points = numbers["leaders"]["points"]
+    assert numbers["score"] == pytest.approx(numbers["bias"] + sum(point["contribution"] for point in points))
+
+    assert "weight that goes through leaders" in regard("info", "h.regard", cwd=tmp_path).stdout
+    predicted = regard("predict", "h.regard", folder / "new.csv", cwd=tmp_path)
+    assert len(predicted.stdout.splitlines()) == 1 + len(pl.read_csv(folder / "new.csv"))
+
+    wrong = regard("train", folder / "reviews.csv", "--model", "hardmx", cwd=tmp_path)
+    assert wrong.returncode == 1
+    assert "Did you mean 'hardmax'?" in wrong.stderr
+
+
 def test_training_learns_vectors_where_a_width_is_given(reviews):
     folder, _ = reviews
     run = regard("train", "reviews.csv", "--width", "8", "--out", "wide.regard", "--no-report", cwd=folder)

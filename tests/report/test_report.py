@@ -18,8 +18,8 @@ from sklearn.metrics import confusion_matrix
 
 from regard.corpus import demo
 from regard.errors import DataError, SettingError
-from regard.explain import reading
-from regard.models import AttentionClassifier, load_model
+from regard.explain import leaders, reading
+from regard.models import AttentionClassifier, HardmaxClassifier, load_model
 from regard.models.vectors import Vectors
 from regard.report import Assessment, Epoch, assess, report
 from regard.report.alphabet import alphabet
@@ -166,9 +166,10 @@ def test_a_section_is_one_entry_with_a_field_and_a_template(made):
     assert len(set(names)) == len(names)
     for section in SECTIONS:
         assert hasattr(made, section.data)
-        assert f'<section id="{section.name}"' in made.to_html()
+        shown = f'<section id="{section.name}"' in made.to_html()
+        assert shown == bool(getattr(made, section.data))
     # What the JSON form has is on the page.
-    assert set(made.to_dict()) == {section.data for section in SECTIONS}
+    assert set(made.to_dict()) == {section.data for section in SECTIONS} - {"leaders"}  # a hardmax model's
 
 
 def test_an_assessment_survives_the_model_file(fitted, tmp_path):
@@ -360,3 +361,25 @@ def test_the_rule_with_its_classes_spelled_out_is_the_rule(text):
 
 def test_the_replacements_are_those_of_the_normal_form():
     assert dict(alphabet()["same"]) == {chr(a): b or "" for a, b in rule._SAME.items()}
+
+
+@pytest.mark.parametrize("dim", [1, 2, 4])
+def test_leaders_are_shown_of_a_hardmax_model_and_of_no_other(dim, made):
+    corpus = demo()
+    texts, labels = corpus.texts[:400], corpus.labels[:400]
+    model = HardmaxClassifier(dim=dim, alpha=1.0, epochs=1).fit(texts, labels)
+    found = report(model, texts[:80], labels[:80])
+
+    assert made.leaders is None
+    assert 'id="leaders"' not in made.to_html()
+    assert found.leaders.texts == 80
+    assert 'id="leaders"' in found.to_html()
+    assert found.leaders.plane == (dim == 2)
+    for journey in found.leaders.items:
+        told = leaders(model, journey.text)
+        assert [word.text for word in journey.words] == [point.text for point in told.points]
+        assert [word.leader for word in journey.words] == [point.leader for point in told.points]
+        assert all(len(word.path) == 9 for word in journey.words)
+        if dim == 2:
+            np.testing.assert_allclose([word.path[8] for word in journey.words], told.path[8], atol=1e-4)
+    assert json.loads(found.to_json())["leaders"]["texts"] == 80

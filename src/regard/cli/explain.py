@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from regard.explain import Explanation, Gathering
+    from regard.models import Model
 
 
 def explain(
@@ -35,14 +41,34 @@ def explain(
     if html is not None:
         page = f"<!doctype html><meta charset='utf-8'><title>regard</title>{explanations._repr_html_()}"
         write_whole(html, page.encode("utf-8", "replace"))
+    gathered = _gathered(loaded, explanations)
     if json:
-        print_json([explanation.to_dict() for explanation in explanations])
+        told = [explanation.to_dict() for explanation in explanations]
+        for each, gathering in zip(told, gathered, strict=False):
+            each["leaders"] = gathering.to_dict()
+        print_json(told)
     elif html is None:
         out = console()
         for i, explanation in enumerate(explanations):
             if i:
                 out.print()
             out.print(explanation.to_rich())
+            if gathered:
+                out.print(f"Leaders, and who gathers around them:\n{gathered[i]}", markup=False, highlight=False)
+
+
+def _gathered(model: Model, explanations: Sequence[Explanation]) -> list[Gathering]:
+    """The leaders of each text, in a model that has some."""
+    if model.kind != "HardmaxClassifier":
+        return []
+    from regard.explain import leaders  # needs numba, which takes a moment
+
+    return [leaders(model, each.text, label=_asked(each)) for each in explanations]
+
+
+def _asked(explanation: Explanation) -> Any:
+    """Whose score is explained, where one may choose."""
+    return explanation.label if len(explanation.probabilities) > 2 else None
 
 
 def _lines(encoding: str) -> list[str]:

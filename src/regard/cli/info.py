@@ -47,7 +47,7 @@ def info(
     out.print(f"  {plural(len(table.classes), 'class', 'classes')}: {some(table.classes.tolist())}", markup=False)
     out.print(f"  {len(table):,} rows: {plural(table.vocabulary.words, 'word')}, {len(table) - starts[1]:,} phrases")
     for name, value in table.about.items():
-        if name == "assessment":  # the report draws it
+        if name in ("assessment", "course"):  # the report draws them
             continue
         if isinstance(value, dict):
             value = ", ".join(f"{key} {_short(item)}" for key, item in value.items())

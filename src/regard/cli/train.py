@@ -21,11 +21,14 @@ def train(
     text: Annotated[str | None, typer.Option(help="The column of texts, if it is not found by itself.")] = None,
     label: Annotated[str | None, typer.Option(help="The column of labels, if it is not found by itself.")] = None,
     test: Annotated[str | None, typer.Option(help="A second table to test on.")] = None,
-    ngrams: Annotated[int | None, typer.Option(help="The longest phrase, in words: 2; 1 in a network.", min=1)] = None,
+    model: Annotated[str, typer.Option(help="What to train: attention, or a hardmax transformer.")] = "attention",
+    ngrams: Annotated[
+        int | None, typer.Option(help="The longest phrase, in words: 2; 1 in a network or hardmax.", min=1)
+    ] = None,
     min_count: Annotated[str, typer.Option(help="How often a word or phrase must occur, or auto.")] = "auto",
     width: Annotated[
         int | None,
-        typer.Option(help="Numbers a word: 2, or more for the paper's own vectors; 100 in a network.", min=2),
+        typer.Option(help="Numbers a word: 2, or more for the paper's own vectors; 100 in a network.", min=1),
     ] = None,
     encoder: Annotated[
         str | None, typer.Option(help="Train a network: none, affine, lstm or conv before the attention (extra torch).")
@@ -36,6 +39,8 @@ def train(
         Path | None, typer.Option(help="Where a network's training is kept after every epoch, and goes on from.")
     ] = None,
     scale: Annotated[float, typer.Option(help="The scale lambda of the attention scores.")] = 10.0,
+    layers: Annotated[int | None, typer.Option(help="Of a hardmax: 8.", min=1)] = None,
+    alpha: Annotated[float | None, typer.Option(help="Where the step of a hardmax starts: 0.03.")] = None,
     epochs: Annotated[str, typer.Option(help="Passes over the texts, or auto.")] = "auto",
     validation: Annotated[
         float, typer.Option(help="The share of texts held out, where no split and no --test is given; 0 trains on all.")
@@ -75,6 +80,12 @@ def train(
     if encoder is not None:
         one_of(encoder, "--encoder", ("none", "affine", "lstm", "conv"))
         one_of(score, "--score", ("dot", "additive"))
+    one_of(model, "--model", ("attention", "hardmax"))
+    if model == "hardmax" and encoder is not None:
+        raise SettingError(f"A hardmax has no encoder before it; got `--encoder {encoder}`: leave one of the two out.")
+    own = {name: value for name, value in (("layers", layers), ("alpha", alpha)) if value is not None}
+    if model != "hardmax" and own:
+        raise SettingError(f"`--{next(iter(own))}` is a setting of hardmax transformers: add `--model hardmax`.")
     out = Path(f"{_stem(data)}.regard") if out is None else out
     check_out(out, "--out", data, test, vectors, checkpoint)
     say = console(quiet or json)
@@ -87,19 +98,22 @@ def train(
         say.print("To test on:")
         tell(tested, say)
     settings: dict[str, Any] = {
-        "scale": scale,
         "validation_fraction": validation,
         "random_state": seed,
         "n_threads": threads,
         "verbose": not (quiet or json),
     }
-    if encoder is None:
+    if model == "hardmax":
+        settings |= {"ngrams": ngrams or 1, "dim": width or 2, **own}
+    elif encoder is None:
+        settings |= {"scale": scale}
         settings |= {"ngrams": ngrams or 2, "width": width or 2, "epochs": "auto", "min_count": "auto"}
     else:
+        settings |= {"scale": scale}
         settings |= {"encoder": None if encoder == "none" else encoder, "score": score, "dim": width}
         settings |= {"vectors": vectors, "checkpoint": checkpoint}
     settings |= {name: int(value) for name, value in (("epochs", epochs), ("min_count", min_count)) if value != "auto"}
-    classifier, result = train_and_test(corpus, tested, settings, say)
+    classifier, result = train_and_test(corpus, tested, settings, say, model)
     classifier.save(out)
     result["model"] = str(out)
     findings = reading(classifier)
@@ -165,11 +179,11 @@ def tell(corpus: Corpus, say: Console) -> None:
 
 
 def train_and_test(
-    corpus: Corpus, tested: Corpus | None, settings: dict[str, Any], say: Console
+    corpus: Corpus, tested: Corpus | None, settings: dict[str, Any], say: Console, model: str = "attention"
 ) -> tuple[TextClassifier, dict[str, Any]]:
     """Train on the training part, measure on the others; the model says what was measured.
 
-    Settings that name an encoder are those of a network.
+    Settings that name an encoder are those of a network; ``model`` may be "hardmax".
     """
     import time
 
@@ -190,9 +204,8 @@ def train_and_test(
     training = parts["train"]
     began = time.perf_counter()
     network = "encoder" in settings
-    classifier: TextClassifier = (models.NeuralAttentionClassifier if network else models.AttentionClassifier)(
-        **settings
-    )
+    others = models.HardmaxClassifier if model == "hardmax" else models.AttentionClassifier
+    classifier: TextClassifier = (models.NeuralAttentionClassifier if network else others)(**settings)
     assert training.labels is not None
     given = parts.get("validation")
     if given is not None:

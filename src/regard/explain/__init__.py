@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from regard.explain.explaining import explain
     from regard.explain.explanation import Explanation, Explanations, Part, Word
     from regard.explain.findings import Directions, Finding, directions, reading
+    from regard.explain.gathering import Gathering, LeaderStatistics, leader_statistics, leaders
     from regard.explain.terms import Terms, gradient_terms, vector_terms
     from regard.explain.words import KindWeights, token_kinds, weights_by_kind, word_scores
 
@@ -20,13 +21,17 @@ _HOMES = {
     "Explanation": "explanation",
     "Explanations": "explanation",
     "Finding": "findings",
+    "Gathering": "gathering",
     "KindWeights": "words",
+    "LeaderStatistics": "gathering",
     "Part": "explanation",
     "Terms": "terms",
     "Word": "explanation",
     "directions": "findings",
     "explain": "explaining",
     "gradient_terms": "terms",
+    "leader_statistics": "gathering",
+    "leaders": "gathering",
     "reading": "findings",
     "token_kinds": "words",
     "vector_terms": "terms",
@@ -40,13 +45,17 @@ __all__ = [
     "Explanation",
     "Explanations",
     "Finding",
+    "Gathering",
     "KindWeights",
+    "LeaderStatistics",
     "Part",
     "Terms",
     "Word",
     "directions",
     "explain",
     "gradient_terms",
+    "leader_statistics",
+    "leaders",
     "reading",
     "token_kinds",
     "vector_terms",

@@ -48,7 +48,7 @@ def explain_one(model: Model, text: str, label: Any = None, masked: frozenset[in
     found = model.attend(text, masked)
     chances = probabilities(found.scores[None])[0]
     prediction = model.predictions(found.scores[None])[0]
-    side, label = _side(model, prediction, label)
+    side, label = side_of(model, prediction, label)
     score, bias = float(found.scores[side]), float(model.bias[side])
 
     parts = tuple(
@@ -70,10 +70,10 @@ def explain_one(model: Model, text: str, label: Any = None, masked: frozenset[in
     )
     return Explanation(
         text=text,
-        prediction=_plain(prediction),
+        prediction=plain_label(prediction),
         probability=float(chances.max()),
-        probabilities={_plain(c): float(p) for c, p in zip(model.classes, chances, strict=True)},
-        label=_plain(label),
+        probabilities={plain_label(c): float(p) for c, p in zip(model.classes, chances, strict=True)},
+        label=plain_label(label),
         score=score,
         bias=bias,
         parts=parts,
@@ -109,13 +109,13 @@ def _words(tokens: Sequence[Any], parts: Sequence[Part]) -> tuple[Word, ...]:
     )
 
 
-def _side(model: Model, prediction: Any, label: Any) -> tuple[int, Any]:
+def side_of(model: Model, prediction: Any, label: Any) -> tuple[int, Any]:
     """Which column of the table to explain, and the label it speaks for."""
     if model.sides == 1:
         if label is not None and label != model.classes[1]:
             raise SettingError(
-                f"With two classes, contributions always speak for {_plain(model.classes[1])!r} above zero and for "
-                f"{_plain(model.classes[0])!r} below; leave `label` out."
+                f"With two classes, contributions always speak for {plain_label(model.classes[1])!r} above zero and "
+                f"for {plain_label(model.classes[0])!r} below; leave `label` out."
             )
         return 0, model.classes[1]
     chosen = prediction if label is None else label
@@ -126,6 +126,6 @@ def _side(model: Model, prediction: Any, label: Any) -> tuple[int, Any]:
     return int(where[0]), chosen
 
 
-def _plain(label: Any) -> Any:
+def plain_label(label: Any) -> Any:
     """A label as a plain Python value."""
     return label.item() if isinstance(label, np.generic) else label

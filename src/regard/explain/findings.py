@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.explain.entries import Floats, inner_model
+from regard.models.hardmax.model import HardmaxModel
 from regard.models.model import Model
 from regard.models.table import TableModel
 from regard.models.vectors import Vectors
@@ -21,6 +22,7 @@ _FACTOR = 10.0  # how far outside the range a scale is doubtful and not yet hope
 _LITTLE, _MUCH = 0.3, 0.8
 _APART, _MIXED = 0.7, 0.5  # areas under the curve
 _ENOUGH = 10  # words of a kind
+_LED = 0.5  # of the way to a leader
 
 
 @dataclass(frozen=True)
@@ -110,6 +112,8 @@ def reading(model: Any) -> list[Finding]:
         A fitted classifier of texts, or the ``Model`` inside it.
     """
     inner = inner_model(model)
+    if isinstance(inner, HardmaxModel):
+        return [_step(inner), _separation(inner)]
     return [_scale(inner), _lean(inner), _separation(inner)]
 
 
@@ -119,6 +123,25 @@ def cautions(findings: list[Finding]) -> list[Finding]:
 
 
 _FINE = "Nothing needs to change."
+
+
+def _step(model: HardmaxModel) -> Finding:
+    name = "weight that goes through leaders"
+    passed = 1 - (1 + model.alpha) ** -model.layers
+    found = (
+        f"With α = {model.alpha:.3g} and {model.layers} layers a follower ends {passed:.0%} of its way to its leader"
+    )
+    if passed >= _LED:
+        return Finding(
+            name, passed, "ok", f"{found}: the leaders decide, and reading them is reading the model.", _FINE
+        )
+    return Finding(
+        name,
+        passed,
+        "caution",
+        f"{found}, so most words speak for themselves too, and leaders alone do not tell the prediction.",
+        "Read contributions, which hold for every α, or train with alpha=1, where leaders decide, less accurately.",
+    )
 
 
 def _is_table(model: Model) -> bool:

@@ -9,6 +9,8 @@ from regard.lazy import fetch
 if TYPE_CHECKING:
     from regard.models.attention_classifier import AttentionClassifier
     from regard.models.counts import TableClassifier
+    from regard.models.hardmax.model import HardmaxModel
+    from regard.models.hardmax_classifier import HardmaxClassifier
     from regard.models.model import Attended, Model, load_model
     from regard.models.neural import NeuralModel
     from regard.models.neural_classifier import NeuralAttentionClassifier
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
 __all__ = [
     "Attended",
     "AttentionClassifier",
+    "HardmaxClassifier",
+    "HardmaxModel",
     "Model",
     "NeuralAttentionClassifier",
     "NeuralModel",
@@ -31,6 +35,8 @@ __all__ = [
 _HOMES = {
     "Attended": "model",
     "AttentionClassifier": "attention_classifier",
+    "HardmaxClassifier": "hardmax_classifier",
+    "HardmaxModel": "hardmax.model",
     "Model": "model",
     "NeuralAttentionClassifier": "neural_classifier",
     "NeuralModel": "neural",

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 # The kind of a model, and the estimator that learns it.
 _HOMES = {
     "AttentionClassifier": "regard.models.attention_classifier",
+    "HardmaxClassifier": "regard.models.hardmax_classifier",
     "NeuralAttentionClassifier": "regard.models.neural_classifier",
 }
 # Settings that say how the work is done, not what comes of it.

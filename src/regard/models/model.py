@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 # The kind that a file names, and where the model is made.
 _HOMES = {
     "AttentionClassifier": ("regard.models.table", "TableModel"),
+    "HardmaxClassifier": ("regard.models.hardmax.model", "HardmaxModel"),
     "NeuralAttentionClassifier": ("regard.models.neural", "NeuralModel"),
 }
 

@@ -15,6 +15,7 @@ from regard.models.model import Model, predicted
 from regard.models.table import TableModel, probabilities
 from regard.report.assessment import Assessment, assess
 from regard.report.data import Document, Documents, Epoch, Map, Mistake, Overview, Part, Report, Row, Side, Turn, Words
+from regard.report.leading import leading
 
 _POINTS = 50_000  # the page draws as many at a time, and stays smooth
 _LOUDEST, _TURNS, _MISTAKES = 20, 14, 8
@@ -84,6 +85,7 @@ def report(
         words=Words(_sides(table, names, codes), _turns(table, names, codes)),
         reading=tuple(reading(inner)),
         documents=browsable,
+        leaders=leading(inner, texts, browsable.items) if browsable is not None and texts is not None else None,
         exact=inner.exact,
         model=table,
     )

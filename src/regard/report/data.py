@@ -15,6 +15,7 @@ from regard.report.assessment import Assessment
 
 if TYPE_CHECKING:
     from regard.models.table import TableModel
+    from regard.report.leading import Leading
 
 
 @dataclass(frozen=True)
@@ -267,6 +268,8 @@ class Report:
         Whether its scores can be read.
     documents : Documents or None
         Where texts were given.
+    leaders : Leading or None
+        Where texts were given and words gather around leaders.
     exact : bool
         Whether words speak the same in every text, so that the table is the model and the page can predict.
     """
@@ -276,6 +279,7 @@ class Report:
     words: Words
     reading: tuple[Finding, ...]
     documents: Documents | None
+    leaders: Leading | None
     exact: bool
     model: TableModel = field(repr=False)
 

@@ -50,6 +50,7 @@ SECTIONS = (
     Section("words", "Words", "The words", "words", live=True),
     Section("reading", "Reading", "Can the scores be read?", "reading"),
     Section("documents", "Documents", "Documents", "documents", live=True),
+    Section("leaders", "Leaders", "Leaders", "leaders", live=True),
     Section("try", "Try it", "Try it", "exact", live=True),
 )
 

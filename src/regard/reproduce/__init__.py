@@ -7,6 +7,7 @@ from regard.reproduce.request import Asked, Paper
 
 # What the command line calls a paper, and where it is reproduced.
 _HOMES = {
+    "hardmax": "regard.reproduce.hardmax",
     "understanding-attention": "regard.reproduce.understanding_attention",
     "why-exp": "regard.reproduce.why_exp",
     "similarity": "regard.reproduce.similarity",

@@ -1,0 +1,1 @@
+"""Many points in the plane: only those on the border of their hull can be chosen, and a border is found by sorting."""
