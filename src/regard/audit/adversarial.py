@@ -49,7 +49,8 @@ class Adversarial:
                 "Two classes: the global optimum, at a vertex with one unit or two; published searches by gradient are "
                 "lower bounds of it."
                 if two
-                else "Several classes: a search over single units, pairs, and mixtures with the model's own attention; a "
+                else "Several classes: a search over single units, pairs, and mixtures with the model's "
+                "own attention; a "
                 "lower bound.",
             ),
             exact=two,

@@ -57,12 +57,15 @@ class Agreement:
             if not name.startswith("random "):
                 drawn = seen["random tau" if name.startswith("tau") else "random top"]
                 by_draw = np.nanmean(drawn, axis=0) if np.isfinite(drawn).any() else np.full(2, np.nan)
-                control = (float(by_draw.mean()), float(by_draw.std(ddof=1))) if np.isfinite(by_draw).all() else (None,) * 2
+                control = (
+                    (float(by_draw.mean()), float(by_draw.std(ddof=1))) if np.isfinite(by_draw).all() else (None,) * 2
+                )
                 measures.append(context.measure(name, values, random=control[0], spread=control[1]))
         return Result(
             "agreement",
             "Does attention rank as leaving out and as the gradient do?",
-            "Kendall's tau-b of each document between attention, |f(x) - f(x \\ i)| and |weight · ∂f/∂weight|; top: what "
+            "Kendall's tau-b of each document between attention, |f(x) - f(x \\ i)| and |weight · "
+            "∂f/∂weight|; top: what "
             "the two top tenths have in common, divided by what either holds (Jaccard)",
             "neither: it describes, and is no part of the verdict; 1 is the same order, 0 is chance (tau)",
             context.source.removal,

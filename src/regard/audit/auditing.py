@@ -26,6 +26,7 @@ from regard.audit.monotonicity import Monotonicity
 from regard.audit.permutation import Permutation
 from regard.audit.randomisation import Randomisation
 from regard.audit.result import Audit, Result
+from regard.audit.retraining import retrained
 from regard.audit.robustness import Infidelity, Sensitivity
 from regard.audit.sampling import Sampling, holm
 from regard.audit.single_weight import SingleWeight
@@ -39,7 +40,6 @@ from regard.models.progress import Report, silent
 from regard.tokens.threads import in_threads, thread_count
 
 _SAMPLE = 1000  # documents for what is slow
-_FACTS = ("sizes", "confidence", "explained")
 
 
 def audit(
@@ -50,6 +50,7 @@ def audit(
     tests: Literal["quick", "full"] = "quick",
     train: tuple[Any, Any] | None = None,
     name: str = "model",
+    seeds: int = 8,
     seed: int = 0,
     n_threads: int | None = None,
     report: Report = silent,
@@ -69,6 +70,8 @@ def audit(
         Texts and labels to train those on; needed for ``"full"``.
     name
         What to call the model.
+    seeds
+        How many further seeds are trained for ``"full"``.
     seed
         Of every random choice: equal seeds and data give equal results, whatever ``n_threads``.
     n_threads
@@ -97,15 +100,19 @@ def audit(
         texts,
         None if truth is None else _codes(truth, source.classes),
         Sampling(len(texts), seed),
-        *(facts[fact] for fact in _FACTS),
-        seed=seed,
-        draws=DRAWS,
+        facts["sizes"],
+        facts["confidence"],
+        facts["explained"].astype(np.int64),
+        seed,
+        DRAWS,
     )
     results: list[Result] = []
     for each in looking:
         at = time.perf_counter()
         result = each.conclude(seen[each.name], context)
         results.append(replace(result, seconds=clock[each.name] + time.perf_counter() - at))
+    if tests == "full":
+        results += retrained(context, train, seen.get("adversarial", {}), seeds, n_threads, report)
     results = _corrected(results)
     by_name = {result.name: result for result in results}
     return Audit(
@@ -123,6 +130,7 @@ def audit(
             "classes": source.classes.tolist(),
             "seed": seed,
             "random rankings": DRAWS,
+            "seeds": seeds if tests == "full" else 0,
             "resamples": context.sampling.resamples,
             "data": data_hash(texts, truth),
             "evaluations": source.evaluations,
@@ -192,7 +200,7 @@ def _look(
         found["facts"] = {
             "sizes": view.sizes,
             "confidence": view.confidence,
-            "explained": view.batch.explained,
+            "explained": view.batch.explained.astype(np.float64),
             **candidates(view),
         }
         done += len(view)
@@ -215,9 +223,7 @@ def _corrected(results: list[Result]) -> list[Result]:
     """Holm's correction over every comparison of the audit."""
     adjusted = iter(holm([comparison.p for result in results for comparison in result.comparisons]))
     return [
-        replace(
-            result, comparisons=tuple(replace(comparison, p=next(adjusted)) for comparison in result.comparisons)
-        )
+        replace(result, comparisons=tuple(replace(comparison, p=next(adjusted)) for comparison in result.comparisons))
         for result in results
     ]
 

@@ -17,16 +17,16 @@ _AT = np.searchsorted(SHARES, BINS)
 
 
 def _comprehensiveness(view: View, erasure: Any) -> Floats:
-    return (view.confidence[:, None] - erasure.removed[:, _AT]).mean(axis=1)
+    return np.asarray((view.confidence[:, None] - erasure.removed[:, _AT]).mean(axis=1))
 
 
 def _sufficiency(view: View, erasure: Any) -> Floats:
-    return (view.confidence[:, None] - erasure.kept[:, _AT]).mean(axis=1)
+    return np.asarray((view.confidence[:, None] - erasure.kept[:, _AT]).mean(axis=1))
 
 
 def _empty(view: View, erasure: Any) -> Floats:
     """1 - max(0, f(x) - f(nothing))."""
-    return 1.0 - np.maximum(0.0, view.confidence - erasure.kept[:, 0])
+    return np.asarray(1.0 - np.maximum(0.0, view.confidence - erasure.kept[:, 0]))
 
 
 def _normal(top: Floats, room: Floats) -> Floats:
@@ -53,7 +53,7 @@ METRICS = (
 
 
 class Comprehensiveness:
-    """Comprehensiveness and sufficiency as means over bins (DeYoung et al. 2020), and normalised (Carton et al. 2020)."""
+    """Means over bins (DeYoung et al. 2020), and normalised by the empty text (Carton et al. 2020)."""
 
     name = "comprehensiveness"
     linear = False

@@ -21,7 +21,11 @@ def candidates(view: View) -> Seen:
     flip = view.erasure(main).flip.astype(np.float64)
     reached = np.where(flip > 0, flip, view.sizes)
     fewest = view.fewest
-    ratio = reached / np.maximum(view.sizes, 1) if fewest is None else np.where(fewest > 0, reached / np.maximum(fewest, 1), np.nan)
+    ratio = (
+        reached / np.maximum(view.sizes, 1)
+        if fewest is None
+        else np.where(fewest > 0, reached / np.maximum(fewest, 1), np.nan)
+    )
     fitting = (view.sizes >= _SHORTEST) & (view.sizes <= _LONGEST)
     return {"flip": flip, "ratio": np.where(fitting, ratio, np.nan)}
 

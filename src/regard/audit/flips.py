@@ -14,7 +14,7 @@ from regard.audit.view import View
 
 
 def _fraction(view: View, erasure: Any) -> Floats:
-    """k / n, and 1 where the decision never changes."""
+    """K / n, and 1 where the decision never changes."""
     return np.where(erasure.flip > 0, erasure.flip / np.maximum(view.sizes, 1), np.where(view.sizes > 0, 1.0, np.nan))
 
 
@@ -23,7 +23,7 @@ def _never(view: View, erasure: Any) -> Floats:
 
 
 def _ratio(view: View, erasure: Any) -> Floats:
-    """k / k*, with n in place of k where the ranking never gets there; nothing where no removal can."""
+    """K / k*, with n in place of k where the ranking never gets there; nothing where no removal can."""
     fewest = view.fewest
     assert fewest is not None, "the ratio is measured where the optimum is known"
     reached = np.where(erasure.flip > 0, erasure.flip, view.sizes)

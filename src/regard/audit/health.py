@@ -80,14 +80,18 @@ class Health:
             measures.append(Measure(name, float(np.cos(np.radians(angle))) if np.isfinite(angle) else None))
         texts = context.texts[:_PROBED]
         alone = np.concatenate([model.scores([text], 1) for text in texts])
-        measures.append(Measure("padding probe", float(np.abs(alone - model.scores(texts)).max()), documents=len(texts)))
+        measures.append(
+            Measure("padding probe", float(np.abs(alone - model.scores(texts)).max()), documents=len(texts))
+        )
         return Result(
             "health",
             "What does the attention look like?",
             "entropy: H(weights) / ln n; on stop words: their share of the weights, beside their share of the units "
-            "(English list; a phrase counts where all its words do); conicity: mean cos(h_i, mean h); cosine of V and W; "
+            "(English list; a phrase counts where all its words do); conicity: mean cos(h_i, mean "
+            "h); cosine of V and W; "
             "padding probe: the largest change of a score between a text alone and among others",
-            "entropy: neither, 1 is uniform and 0 a single unit; stop words: lower is better; conicity: lower is better, "
+            "entropy: neither, 1 is uniform and 0 a single unit; stop words: lower is better; "
+            "conicity: lower is better, "
             "near 1 any weights give the same output; cosine and padding probe: near 0 is better",
             "nothing is removed",
             "shares of the attention",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -42,7 +42,6 @@ class Context:
     explained: Any
     seed: int
     draws: int
-    extra: dict[str, Any] = field(default_factory=dict)
 
     @property
     def units(self) -> int:
@@ -121,7 +120,10 @@ def measure_rankings(view: View, metrics: tuple[Metric, ...]) -> Seen:
 
 
 def conclude_rankings(
-    seen: Mapping[str, Floats], context: Context, metrics: tuple[Metric, ...], optimum: Mapping[str, Floats] | None = None
+    seen: Mapping[str, Floats],
+    context: Context,
+    metrics: tuple[Metric, ...],
+    optimum: Mapping[str, Floats] | None = None,
 ) -> tuple[tuple[Measure, ...], tuple[Comparison, ...]]:
     """Each ranking beside the random ones, and attention compared with them and with the others.
 
@@ -137,24 +139,26 @@ def conclude_rankings(
         drawn = seen[f"{metric.name}: random"]
         with np.errstate(invalid="ignore"):
             by_document = drawn.mean(axis=1)
-            by_draw = np.array([column[np.isfinite(column)].mean() if np.isfinite(column).any() else np.nan
-                                for column in drawn.T])
-        control = {"random": _number(by_draw.mean()), "spread": _number(by_draw.std(ddof=1)) if len(by_draw) > 1 else None}
+            by_draw = np.array(
+                [column[np.isfinite(column)].mean() if np.isfinite(column).any() else np.nan for column in drawn.T]
+            )
+        control = {
+            "random": _number(by_draw.mean()),
+            "spread": _number(by_draw.std(ddof=1)) if len(by_draw) > 1 else None,
+        }
         if metric.name in optimum:
             best = optimum[metric.name]
             control["optimum"] = _number(best[np.isfinite(best)].mean()) if np.isfinite(best).any() else None
-        for ranking in rankings:
-            if ranking != "random":
-                measures.append(context.measure(f"{metric.name}: {ranking}", seen[f"{metric.name}: {ranking}"], **control))
+        measures += [
+            context.measure(f"{metric.name}: {ranking}", seen[f"{metric.name}: {ranking}"], **control)
+            for ranking in rankings
+            if ranking != "random"
+        ]
         measures.append(context.measure(f"{metric.name}: random", by_document))
         main = rankings[0]
-        comparisons.append(
-            context.compare(metric.name, main, "random", (seen[f"{metric.name}: {main}"], by_document))
-        )
+        comparisons.append(context.compare(metric.name, main, "random", (seen[f"{metric.name}: {main}"], by_document)))
         comparisons += [
-            context.compare(
-                metric.name, main, other, (seen[f"{metric.name}: {main}"], seen[f"{metric.name}: {other}"])
-            )
+            context.compare(metric.name, main, other, (seen[f"{metric.name}: {main}"], seen[f"{metric.name}: {other}"]))
             for other in rankings[1:]
             if other == "contribution"
         ]

@@ -1,7 +1,7 @@
 """The exact tests as loops over ragged documents, compiled by numba.
 
-All kernels see documents the same way. Unit ``j`` of a document has a logit ``attention[j]``, and ``said[j]`` is what it
-says with the bias added, (sides,); with weights w ∝ exp(attention) that sum to one,
+All kernels see documents the same way. Unit ``j`` of a document has a logit ``attention[j]``, and says ``said[j]``,
+(sides,), which holds the bias; with weights w ∝ exp(attention) that sum to one,
 
     score of the kept units K = Σ_K w[j] said[j] / Σ_K w[j],    and ``bias`` where nothing is kept.
 
@@ -236,7 +236,7 @@ def erase(
             kept[doc] = removed[doc, 0]
             continue
         for i in range(steps):
-            at[i] = 0 if shares[i] <= 0.0 else max(1, int(math.ceil(shares[i] * n - 1e-9)))
+            at[i] = 0 if shares[i] <= 0.0 else max(1, math.ceil(shares[i] * n - 1e-9))
         highest, lowest = -math.inf, math.inf
         for j in range(a, a + n):
             highest, lowest = max(highest, attention[j]), min(lowest, attention[j])
@@ -246,7 +246,9 @@ def erase(
                 loud[i] = math.exp(attention[a + i] - highest)
 
         if sides == 1 and not far:
-            erase_two(loud, said[a : a + n, 0], order[a : a + n], bias[0], label, at, doc, removed, kept, flip, mass, monotone)
+            erase_two(
+                loud, said[a : a + n, 0], order[a : a + n], bias[0], label, at, doc, removed, kept, flip, mass, monotone
+            )
             continue
 
         total, sums[:], top = 0.0, 0.0, (-math.inf if far else highest)
@@ -449,7 +451,7 @@ def single(
         How many others; their results are averaged.
     out : (documents, 5), output
         JSD of the decision without the largest; the mean JSD without another; whether the decision changes without the
-        largest; the share of others with which it does; the mean difference of the two weights. NaN with fewer than two.
+        largest; the share of others with which it does; the mean difference of the two weights. NaN below two units.
     """
     new, old = np.empty(bias.size), np.empty(bias.size)
     for doc in range(first, stop):
@@ -821,7 +823,7 @@ def top_overlap(
         if n == 0:
             out[doc] = math.nan
             continue
-        k = max(1, int(math.ceil(share * n - 1e-9)))
+        k = max(1, math.ceil(share * n - 1e-9))
         inside = np.zeros(n, np.bool_)
         for i in range(k):
             inside[one[a + i]] = True

@@ -58,12 +58,12 @@ class LinearBatch:
     @cached_property
     def attention(self) -> Floats:
         """Logits: (units,)."""
-        return self.loudness[self.ids].astype(np.float64)
+        return np.asarray(self.loudness[self.ids], np.float64)
 
     @cached_property
     def said(self) -> Floats:
         """Polarity and bias: (units, sides)."""
-        return self.polarity[self.ids].astype(np.float64) + self.bias
+        return np.asarray(self.polarity[self.ids] + self.bias, np.float64)
 
     @cached_property
     def _read(self) -> tuple[Floats, Floats]:
@@ -99,14 +99,14 @@ class LinearBatch:
     def explained(self) -> Places:
         """The predicted class; with two classes a tie goes to the first."""
         if len(self.bias) == 1:
-            return (self.scores[:, 0] > 0).astype(np.int64)
-        return self.scores.argmax(axis=1).astype(np.int64)
+            return np.asarray(self.scores[:, 0] > 0, np.int64)
+        return np.asarray(self.scores.argmax(axis=1), np.int64)
 
     @cached_property
     def margin(self) -> Floats:
         """What each unit says for the predicted class and against the runner-up: (units,)."""
         if len(self.bias) == 1:
-            return self.said[:, 0] * (2.0 * self.explained - 1.0)[self.documents]
+            return np.asarray(self.said[:, 0] * (2.0 * self.explained - 1.0)[self.documents])
         others = self.scores.copy()
         others[np.arange(len(self)), self.explained] = -np.inf
         mine, next_best = self.explained[self.documents], others.argmax(axis=1)[self.documents]
@@ -115,14 +115,14 @@ class LinearBatch:
 
     @cached_property
     def contribution(self) -> Floats:
-        """weight · margin: they add up to the lead of the predicted class."""
+        """Weight · margin: they add up to the lead of the predicted class."""
         return self.weights * self.margin
 
     @cached_property
     def gradient(self) -> Floats:
         """The slope of the explained probability in each weight, up to a factor that is the document's own."""
         if len(self.bias) == 1:
-            return (self.said[:, 0] - self.bias[0]) * (2.0 * self.explained - 1.0)[self.documents]
+            return np.asarray((self.said[:, 0] - self.bias[0]) * (2.0 * self.explained - 1.0)[self.documents])
         said = self.said - self.bias
         mine = said[np.arange(len(said)), self.explained[self.documents]]
         return np.asarray(mine - np.einsum("uk,uk->u", said, self.chances[self.documents]))
@@ -141,7 +141,7 @@ class LinearBatch:
         }
 
     def _signed_log(self, values: Floats) -> Floats:
-        """An increasing function of exp(attention) · value: its sign, times the logarithm of its size, all above one."""
+        """An increasing function of exp(attention) · value: its sign times the logarithm of its size."""
         sign = np.sign(values)
         size = self.attention + np.log(np.abs(values), where=sign != 0, out=np.zeros_like(values))
         return np.asarray(sign * (size - size.min(initial=0.0) + 1.0))

@@ -21,7 +21,7 @@ class Randomisation:
     linear = True
 
     def measure(self, view: View) -> Seen:
-        """tau of each ranking with itself, after polarity, and then attention too, was shuffled among lines."""
+        """Tau of each ranking with itself, after polarity, and then attention too, was shuffled among lines."""
         batch = view.batch
         assert isinstance(batch, LinearBatch)
         lines = np.random.default_rng([view.seed, 4]).permutation(len(batch.polarity))

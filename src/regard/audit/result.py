@@ -152,7 +152,7 @@ class Example:
 
 @dataclass(frozen=True)
 class Verdict:
-    """May attention be shown as a reason?
+    """The answer to: may attention be shown as a reason.
 
     Attributes
     ----------

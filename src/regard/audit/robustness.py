@@ -55,7 +55,8 @@ class Infidelity:
         return Result(
             "infidelity",
             "Do the numbers foretell what hiding random units does?",
-            f"E (β Σ_I φ - (f(x) - f(x \\ I)))² over {_MASKS} random sets I of half the units, with the β that makes it "
+            f"E (β Σ_I φ - (f(x) - f(x \\ I)))² over {_MASKS} random sets I of half the units, with "
+            f"the β that makes it "
             "least for each document",
             "lower is better",
             context.source.removal,
@@ -104,7 +105,8 @@ class Sensitivity:
         return Result(
             "sensitivity",
             "Do the numbers hold still under a little noise?",
-            f"max over {_NOISES} draws of |φ(x + e) - φ(x)| / |φ(x)|; e moves each of the two numbers of a unit by up to "
+            f"max over {_NOISES} draws of |φ(x + e) - φ(x)| / |φ(x)|; e moves each of the two numbers "
+            f"of a unit by up to "
             f"{_NOISE:.0%} of their root mean square in the text",
             "lower is better",
             "nothing is removed",

@@ -65,7 +65,7 @@ class Sampling:
         return centre + float(low), centre + float(high)
 
     def difference(self, one: Floats, two: Floats) -> float:
-        """The p value of the paired sign-flip test: could the signs of ``one - two`` be a coin's?
+        """The p value of the paired sign-flip test, by which the signs of ``one - two`` may be a coin's.
 
         By 10,000 draws of the signs; with more than 2,000 differences by the normal limit of their sum.
 

@@ -51,7 +51,10 @@ def verdict(results: Mapping[str, Result], main: str, units: str) -> Verdict:
     answer = "no" if failed else ("not shown" if untested else "yes")
     better = _better(flips, main)
     return Verdict(
-        answer, _paragraph(answer, main, units, failed, untested, better, flips), _numbers(main, units, flips, gap, worth), tuple(failed)
+        answer,
+        _paragraph(answer, main, units, failed, untested, better, flips),
+        _numbers(main, units, flips, gap, worth),
+        tuple(failed),
     )
 
 
@@ -68,8 +71,10 @@ def _paragraph(
         text = f"No: {main} may not be shown as the reason for these decisions, because {_listed(failed)}."
     elif answer == "yes":
         text = (
-            f"Yes, with care: {main} passed every test here. It finds the {units} that carry a decision much sooner than "
-            "chance and nearly as soon as is possible, it is needed for the accuracy, and it depends on what was learned."
+            f"Yes, with care: {main} passed every test here. It finds the {units} that carry a "
+            f"decision much sooner than "
+            "chance and nearly as soon as is possible, it is needed for the accuracy, and it depends "
+            "on what was learned."
         )
     else:
         text = (
@@ -81,7 +86,8 @@ def _paragraph(
         assert measure.value is not None, "a better ranking was measured"
         optimum = measure.optimum is not None and measure.value <= measure.optimum * (1 + 1e-9)
         text += (
-            f" {'Show instead' if answer == 'no' else 'Better still is'} the {better}: removing {units} in its order changes "
+            f" {'Show instead' if answer == 'no' else 'Better still is'} the {better}: removing "
+            f"{units} in its order changes "
             f"the decision after {measure.value:.1%} of them"
             f"{', the fewest with which it can be done' if optimum else ''}."
         )
@@ -94,13 +100,16 @@ def _numbers(
     main: str, units: str, flips: Result, gap: Measure | None, worth: Comparison
 ) -> tuple[tuple[str, float, str], ...]:
     fraction, never = flips[f"fraction to flip: {main}"], flips[f"never flips: {main}"]
-    assert fraction.value is not None and never.value is not None and fraction.random is not None
+    assert fraction.value is not None
+    assert never.value is not None
+    assert fraction.random is not None
     best = "" if fraction.optimum is None else f", the fewest possible is {fraction.optimum:.1%}"
     numbers = [
         (
             "fraction to flip",
             fraction.value,
-            f"of the {units} must go by {main} before the decision changes; at random it is {fraction.random:.1%}{best}",
+            f"of the {units} must go by {main} before the decision changes; at random it is "
+            f"{fraction.random:.1%}{best}",
         ),
         ("never flips", never.value, f"of the texts keep their decision however many {units} go by {main}"),
     ]
