@@ -93,7 +93,8 @@ def test_the_json_form_has_schema_seed_hash_and_versions_and_no_nan(found):
     assert form["seed"] == 0
     assert len(form["data"]) == 64
     assert {"regard", "numpy", "numba", "python"} <= set(form["versions"])
-    assert form["evaluations"] == form["texts"] == 120
+    assert form["texts"] == 120
+    assert form["evaluations"] == 120 + len(form["examples"])
     assert all({"seconds", "evaluations", "instead"} <= set(test) for test in form["tests"])
 
 
@@ -239,6 +240,21 @@ def test_a_file_that_cannot_be_used_says_why(model, tmp_path, content, said):
 def test_a_function_that_answers_wrongly_is_told_so(predict, explain, said):
     with pytest.raises(DataError, match=said):
         audit(FunctionSource(predict, explain, ["-", "+"]), ["good film"])
+
+
+def test_marks_of_people_are_met_best_by_themselves(model, test_part):
+    texts = test_part[0][:10]
+    source = ModelSource(model)
+    marks = []
+    for text in texts:
+        batch = next(iter(source.batches([text])))
+        best = int(np.argmax(batch.attention))
+        marks.append([tuple(source.spans(text)[best])])
+
+    found = audit(model, texts, marks=marks, n_threads=1)["plausibility"]
+
+    for name in ("token F1", "IOU F1", "average precision"):
+        assert found[f"{name}: attention"].random < found[f"{name}: attention"].value <= 1.0
 
 
 def test_units_of_examples_lie_in_their_text(found):

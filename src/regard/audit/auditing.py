@@ -24,6 +24,7 @@ from regard.audit.inspection import Context, Inspection, Seen
 from regard.audit.linear import ModelSource
 from regard.audit.monotonicity import Monotonicity
 from regard.audit.permutation import Permutation
+from regard.audit.plausibility import Marks, Plausibility
 from regard.audit.randomisation import Randomisation
 from regard.audit.result import Audit, Result
 from regard.audit.retraining import retrained
@@ -49,6 +50,7 @@ def audit(
     *,
     tests: Literal["quick", "full"] = "quick",
     train: tuple[Any, Any] | None = None,
+    marks: Marks | None = None,
     name: str = "model",
     seeds: int = 8,
     seed: int = 0,
@@ -68,6 +70,8 @@ def audit(
         frozen attention, with other seeds, and on shuffled labels.
     train
         Texts and labels to train those on; needed for ``"full"``.
+    marks
+        For each text the spans, (start, end), that people marked as reasons, if there are any.
     name
         What to call the model.
     seeds
@@ -91,6 +95,10 @@ def audit(
     source = as_source(model, name, n_threads)
     truth = None if labels is None else labels_like(as_labels(labels, len(texts)), source.classes)
     looking = inspections(source)
+    if marks is not None:
+        if len(marks) != len(texts):
+            raise DataError(f"`marks` must have an entry for each of the {len(texts)} texts; got {len(marks)}.")
+        looking.append(Plausibility(source, texts, marks))
     clock = {each.name: 0.0 for each in looking}
     views = (View(batch, seed, DRAWS, -(-len(texts) // _SAMPLE)) for batch in source.batches(texts))
     seen, main = _look(looking, views, len(texts), clock, report, n_threads)

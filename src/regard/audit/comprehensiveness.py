@@ -64,7 +64,7 @@ class Comprehensiveness:
 
     def conclude(self, seen: Mapping[str, Floats], context: Context) -> Result:
         """Means over documents."""
-        measures, comparisons = conclude_rankings(seen, context, METRICS)
+        measures, comparisons = conclude_rankings(seen, context, [metric.name for metric in METRICS])
         return Result(
             "comprehensiveness",
             "What is the top of the ranking worth?",

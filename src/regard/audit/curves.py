@@ -48,7 +48,7 @@ class Curves:
 
     def conclude(self, seen: Mapping[str, Floats], context: Context) -> Result:
         """Means over documents, at each share."""
-        measures, comparisons = conclude_rankings(seen, context, METRICS)
+        measures, comparisons = conclude_rankings(seen, context, [metric.name for metric in METRICS])
         curves = tuple(
             Curve(name, tuple(SHARES[STEPS].tolist()), tuple(values[:, STEPS].mean(axis=0).tolist()))
             for name, values in seen.items()

@@ -66,7 +66,7 @@ class Flips:
             if known
             else {}
         )
-        measures, comparisons = conclude_rankings(seen, context, metrics, optimum)
+        measures, comparisons = conclude_rankings(seen, context, [metric.name for metric in metrics], optimum)
         more: tuple[Measure, ...] = ()
         if known:
             more = (

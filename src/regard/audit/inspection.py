@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -122,7 +122,7 @@ def measure_rankings(view: View, metrics: tuple[Metric, ...]) -> Seen:
 def conclude_rankings(
     seen: Mapping[str, Floats],
     context: Context,
-    metrics: tuple[Metric, ...],
+    metrics: Sequence[str],
     optimum: Mapping[str, Floats] | None = None,
 ) -> tuple[tuple[Measure, ...], tuple[Comparison, ...]]:
     """Each ranking beside the random ones, and attention compared with them and with the others.
@@ -135,8 +135,8 @@ def conclude_rankings(
     measures, comparisons = [], []
     optimum = optimum or {}
     for metric in metrics:
-        rankings = [name.split(": ", 1)[1] for name in seen if name.startswith(f"{metric.name}: ")]
-        drawn = seen[f"{metric.name}: random"]
+        rankings = [name.split(": ", 1)[1] for name in seen if name.startswith(f"{metric}: ")]
+        drawn = seen[f"{metric}: random"]
         with np.errstate(invalid="ignore"):
             by_document = drawn.mean(axis=1)
             by_draw = np.array(
@@ -146,19 +146,19 @@ def conclude_rankings(
             "random": _number(by_draw.mean()),
             "spread": _number(by_draw.std(ddof=1)) if len(by_draw) > 1 else None,
         }
-        if metric.name in optimum:
-            best = optimum[metric.name]
+        if metric in optimum:
+            best = optimum[metric]
             control["optimum"] = _number(best[np.isfinite(best)].mean()) if np.isfinite(best).any() else None
         measures += [
-            context.measure(f"{metric.name}: {ranking}", seen[f"{metric.name}: {ranking}"], **control)
+            context.measure(f"{metric}: {ranking}", seen[f"{metric}: {ranking}"], **control)
             for ranking in rankings
             if ranking != "random"
         ]
-        measures.append(context.measure(f"{metric.name}: random", by_document))
+        measures.append(context.measure(f"{metric}: random", by_document))
         main = rankings[0]
-        comparisons.append(context.compare(metric.name, main, "random", (seen[f"{metric.name}: {main}"], by_document)))
+        comparisons.append(context.compare(metric, main, "random", (seen[f"{metric}: {main}"], by_document)))
         comparisons += [
-            context.compare(metric.name, main, other, (seen[f"{metric.name}: {main}"], seen[f"{metric.name}: {other}"]))
+            context.compare(metric, main, other, (seen[f"{metric}: {main}"], seen[f"{metric}: {other}"]))
             for other in rankings[1:]
             if other == "contribution"
         ]

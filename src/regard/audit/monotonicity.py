@@ -30,7 +30,7 @@ class Monotonicity:
 
     def conclude(self, seen: Mapping[str, Floats], context: Context) -> Result:
         """Means over documents."""
-        measures, comparisons = conclude_rankings(seen, context, METRICS)
+        measures, comparisons = conclude_rankings(seen, context, [metric.name for metric in METRICS])
         return Result(
             "monotonicity",
             "Does every unit that is put back help?",
