@@ -292,7 +292,7 @@ def test_a_gate_that_cannot_be_read_is_refused(written):
 
 
 def test_a_gate_on_an_unknown_measure_suggests_one(found):
-    with pytest.raises(SettingError, match="Did you mean 'flips.never flips: attention'"):
+    with pytest.raises(SettingError, match=r"Did you mean 'flips.never flips: attention'"):
         gates(["flips.never flip: attention=0"], [])[0].failure(found)
 
 

@@ -46,6 +46,8 @@ def audit(
 
     Example: [bold]regard audit reviews.regard reviews.csv --fail-over "flips.never flips: attention=0.2"[/bold]
     """
+    from rich.markup import escape
+
     from regard.audit import audit as run
     from regard.audit.gates import gates
     from regard.cli.output import check_out, console, plural
@@ -54,6 +56,7 @@ def audit(
     from regard.errors import DataError, SettingError
     from regard.models.model import load_model
     from regard.models.progress import progress_bar
+    from regard.tokens.ready import say_if_compiling
 
     if tests not in ("quick", "full"):
         raise SettingError(f"`--tests` must be quick or full; got {tests!r}.")
@@ -77,7 +80,8 @@ def audit(
             f"The full audit trains other models, and {data} has no part for training: name the training texts with "
             "--train, or leave out --tests full."
         )
-    say.print(f"Auditing [bold]{model.stem}[/bold] on {plural(len(texts), 'text')} ({part}).")
+    say_if_compiling(not quiet)
+    say.print(f"Auditing [bold]{escape(model.stem)}[/bold] on {plural(len(texts), 'text')} ({part}).")
     subject: object = loaded
     if scores is not None:
         from regard.audit.scores_file import FileSource

@@ -15,6 +15,7 @@ from regard.report.assessment import Assessment
 
 if TYPE_CHECKING:
     from regard.models.table import TableModel
+    from regard.report.audited import Audited
 
 
 @dataclass(frozen=True)
@@ -269,6 +270,8 @@ class Report:
         Where texts were given.
     exact : bool
         Whether words speak the same in every text, so that the table is the model and the page can predict.
+    audit : Audited or None
+        Where its heat map was audited.
     """
 
     overview: Overview
@@ -277,6 +280,7 @@ class Report:
     reading: tuple[Finding, ...]
     documents: Documents | None
     exact: bool
+    audit: Audited | None
     model: TableModel = field(repr=False)
 
     def to_dict(self) -> dict[str, Any]:
