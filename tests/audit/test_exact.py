@@ -119,7 +119,8 @@ def test_sampled_permutations_have_the_exact_moments():
     batch = random_batch(3, documents=1, longest=30, least=30)
     moved = np.empty((1, 20000))
 
-    kernels.permute(batch.weights, batch.said, batch.scores, batch.starts, 0, 1, 0, batch.explained, 0, moved)
+    documents = np.array([0])
+    kernels.permute(batch.weights, batch.said, batch.scores, batch.starts, documents, 0, batch.explained, 0, moved)
 
     generator = np.random.default_rng(0)
     label = batch.explained[0]

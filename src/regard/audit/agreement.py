@@ -12,7 +12,6 @@ from regard.audit.source import Floats
 from regard.audit.view import View
 
 _TOP = 0.1
-_EVERY = 4  # of the sampled documents get random rankings
 
 
 class Agreement:
@@ -40,14 +39,12 @@ class Agreement:
             seen["tau: gradient, leave one out"] = view.tau(effects["gradient"], effects["leave one out"])
             seen["top: gradient, leave one out"] = view.overlap(orders["gradient"], orders["leave one out"], _TOP)
         tau, top = (np.full((len(view), view.draws), np.nan) for _ in range(2))
-        for doc in view.sampled[::_EVERY]:
-            a, b = view.batch.starts[doc], view.batch.starts[doc + 1]
-            bounds, effect = np.array([0, b - a]), effects["leave one out"][a:b]
-            order = orders["leave one out"][a:b]
-            for draw in range(view.draws):
-                shuffled = view.random_order_of(doc, draw)
-                tau[doc, draw] = view.tau(shuffled.astype(np.float64), effect, bounds)[0]
-                top[doc, draw] = view.overlap(shuffled, order, _TOP, bounds)[0]
+        sample = view.small_sample
+        effect, order = effects["leave one out"][sample.units], orders["leave one out"][sample.units]
+        for draw in range(view.draws):
+            shuffled = view.random_order(draw, sample)
+            tau[sample.documents, draw] = view.tau(shuffled.astype(np.float64), effect, sample.starts)
+            top[sample.documents, draw] = view.overlap(shuffled, order, _TOP, sample.starts)
         return {**seen, "random tau": tau, "random top": top}
 
     def conclude(self, seen: Mapping[str, Floats], context: Context) -> Result:

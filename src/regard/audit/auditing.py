@@ -126,7 +126,7 @@ def audit(
     return Audit(
         verdict(by_name, main, source.units),
         tuple(results),
-        examples(source, texts, facts),
+        examples(source, texts, facts, seen.get("adversarial", {}).get("JSD within 0.01")),
         {
             "model": source.name,
             "tests": tests,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from regard.audit.inspection import Seen
+from regard.audit.linear import LinearBatch
 from regard.audit.result import Example
 from regard.audit.source import Floats, Source
 from regard.audit.view import View
@@ -30,8 +31,8 @@ def candidates(view: View) -> Seen:
     return {"flip": flip, "ratio": np.where(fitting, ratio, np.nan)}
 
 
-def examples(source: Source, texts: Sequence[str], facts: Seen) -> tuple[Example, ...]:
-    """The best, the worst and, where that is known, the most adversarial."""
+def examples(source: Source, texts: Sequence[str], facts: Seen, farthest: Floats | None = None) -> tuple[Example, ...]:
+    """The best, the worst and, where the divergence of the farthest attention is known, the most adversarial."""
     ratio = facts["ratio"]
     known = np.flatnonzero(np.isfinite(ratio) & (facts["flip"] > 0))
     stuck = np.flatnonzero(np.isfinite(ratio) & (facts["flip"] == 0))
@@ -42,6 +43,11 @@ def examples(source: Source, texts: Sequence[str], facts: Seen) -> tuple[Example
     worst = worst[np.lexsort((-sure[worst], -ratio[worst]))][:_EACH]
     chosen = [("best: attention finds a flip as soon as possible", row) for row in best]
     chosen += [("worst: attention finds a flip late or never", row) for row in worst if row not in best]
+    if farthest is not None:
+        far = np.where(np.isfinite(ratio), np.nan_to_num(farthest, nan=-1.0), -1.0)
+        others = [row for row in np.argsort(-far, kind="stable")[: 3 * _EACH].tolist() if far[row] > 0]
+        taken = {int(row) for _, row in chosen}
+        chosen += [("most adversarial", row) for row in others if row not in taken][:_EACH]
     return tuple(_example(source, texts, facts["flip"], why, int(row)) for why, row in chosen)
 
 
@@ -51,8 +57,13 @@ def _example(source: Source, texts: Sequence[str], flip: Floats, why: str, row: 
     attention = getattr(batch, "weights", main)
     contribution = getattr(batch, "contribution", main)
     label = int(batch.explained[0])
+    if why == "most adversarial":
+        assert isinstance(batch, LinearBatch)
+        why += _elsewhere(batch, source, texts[row])
+    else:
+        why += f" ({f'after {int(flip[row])} removals' if flip[row] else 'never'})"
     return Example(
-        f"{why} ({f'after {int(flip[row])} removals' if flip[row] else 'never'})",
+        why,
         row,
         texts[row],
         str(source.classes[label]),
@@ -61,3 +72,13 @@ def _example(source: Source, texts: Sequence[str], flip: Floats, why: str, row: 
         [float(x) for x in attention],
         [float(x) for x in contribution],
     )
+
+
+def _elsewhere(batch: LinearBatch, source: Source, text: str) -> str:
+    """Where all attention could lie with the same decision."""
+    divergence, places, share = batch.adversary(0.01)
+    spans = source.spans(text)
+    units = [text[spans[place].start : spans[place].end] for place in places[0].tolist() if place >= 0]
+    shares = [share[0], 1 - share[0]][: len(units)]
+    where = " and ".join(f"{part:.0%} on “{unit}”" for unit, part in zip(units, shares, strict=True))
+    return f": the decision would be the same with {where} (JSD {divergence[0]:.3f})"

@@ -56,7 +56,7 @@ class Health:
         }
         if self._space is not None:
             conicity = np.full(n, np.nan)
-            for doc in view.sampled:
+            for doc in view.sample.documents.tolist():
                 h = self._space.embedding[batch.rows[batch.starts[doc] : batch.starts[doc + 1]]].astype(np.float64)
                 middle = h.mean(axis=0)
                 sizes = np.linalg.norm(h, axis=1) * np.linalg.norm(middle)

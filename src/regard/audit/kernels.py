@@ -143,12 +143,18 @@ def rank(keys: NDArray[np.float64], starts: NDArray[np.int64], first: int, stop:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def shuffle(
-    starts: NDArray[np.int64], first: int, stop: int, offset: int, seed: int, draw: int, order: NDArray[np.int32]
+    starts: NDArray[np.int64], numbers: NDArray[np.int64], seed: int, draw: int, order: NDArray[np.int32]
 ) -> None:
-    """A random order of each document, which depends on seed, draw and the document's place in the data alone."""
-    for doc in range(first, stop):
+    """A random order of each document, which depends on seed, draw and the document's place in the data alone.
+
+    Parameters
+    ----------
+    numbers : (documents,)
+        These places.
+    """
+    for doc in range(numbers.size):
         a, b = starts[doc], starts[doc + 1]
-        state = mix(np.uint64(seed) + _GOLDEN * np.uint64(doc + offset + 1)) + mix(np.uint64(draw + 1))
+        state = mix(np.uint64(seed) + _GOLDEN * np.uint64(numbers[doc] + 1)) + mix(np.uint64(draw + 1))
         for i in range(b - a):
             order[a + i] = i
         for i in range(b - a - 1, 0, -1):
@@ -499,8 +505,7 @@ def permute(
     said: NDArray[np.float64],
     scores: NDArray[np.float64],
     starts: NDArray[np.int64],
-    first: int,
-    stop: int,
+    documents: NDArray[np.int64],
     offset: int,
     explained: NDArray[np.int64],
     seed: int,
@@ -509,10 +514,10 @@ def permute(
     """How far the explained probability moves when the weights of a document are shuffled: (documents, draws)."""
     sides = said.shape[1]
     longest = 0
-    for doc in range(first, stop):
+    for doc in documents:
         longest = max(longest, starts[doc + 1] - starts[doc])
     mixed, score = np.empty(longest), np.empty(sides)
-    for doc in range(first, stop):
+    for doc in documents:
         a, n = starts[doc], starts[doc + 1] - starts[doc]
         if n == 0:
             out[doc] = math.nan
@@ -754,9 +759,14 @@ def tau(
         out[doc] = math.nan
         if n < 2:
             continue
-        by_two = np.argsort(two[a:b], kind="mergesort")
-        order = by_two[np.argsort(one[a:b][by_two], kind="mergesort")]
+        order = np.argsort(one[a:b], kind="mergesort")
         x, y = one[a:b][order], two[a:b][order]
+        since = 0
+        for i in range(1, n + 1):
+            if i == n or x[i] != x[i - 1]:
+                if i - since > 1:
+                    y[since:i].sort()  # ties of the first stand in the order of the second
+                since = i
         ties_one, ties_both, run, both = 0, 0, 1, 1
         for i in range(1, n + 1):
             same = i < n and x[i] == x[i - 1]
@@ -892,3 +902,43 @@ def infidelity(
     for c in range(columns):
         out[c] = max(0.0, yy - (xy[c] * xy[c] / xx[c] if xx[c] > 0 else 0.0)) / draws
     return out
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def infidelities(
+    attention: NDArray[np.float64],
+    said: NDArray[np.float64],
+    bias: NDArray[np.float64],
+    scores: NDArray[np.float64],
+    starts: NDArray[np.int64],
+    documents: NDArray[np.int64],
+    offset: int,
+    explained: NDArray[np.int64],
+    importance: NDArray[np.float64],
+    at: NDArray[np.int64],
+    draws: int,
+    seed: int,
+    out: NDArray[np.float64],
+) -> None:
+    """``infidelity`` for some documents.
+
+    Parameters
+    ----------
+    importance, at
+        φ for the units of these documents alone: document ``documents[i]`` has the lines ``at[i]:at[i + 1]``.
+    out : (documents, explanations), output
+        Lines of other documents are left as they are.
+    """
+    for i in range(documents.size):
+        doc = documents[i]
+        a, b = starts[doc], starts[doc + 1]
+        out[doc] = infidelity(
+            attention[a:b],
+            said[a:b],
+            bias,
+            scores[doc],
+            explained[doc],
+            importance[at[i] : at[i + 1]],
+            draws,
+            seed + offset + doc,
+        )

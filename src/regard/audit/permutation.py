@@ -37,19 +37,17 @@ class Permutation:
             lead[documents] = np.add.reduceat(batch.contribution, bounds)
             top[documents] = np.maximum.reduceat(batch.weights, bounds)
         moved = np.full((n, _SHUFFLES), np.nan)
-        for doc in view.sampled:
-            kernels.permute(
-                batch.weights,
-                batch.said,
-                batch.scores,
-                batch.starts,
-                doc,
-                doc + 1,
-                batch.first,
-                batch.explained,
-                view.seed,
-                moved,
-            )
+        kernels.permute(
+            batch.weights,
+            batch.said,
+            batch.scores,
+            batch.starts,
+            view.sample.documents,
+            batch.first,
+            batch.explained,
+            view.seed,
+            moved,
+        )
         return {
             "lead": lead,
             "mean": mean,

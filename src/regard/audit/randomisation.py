@@ -32,9 +32,8 @@ class Randomisation:
 
         def tau(one: Floats, two: Floats) -> Floats:
             out = np.full(len(batch), np.nan)
-            for doc in view.sampled:
-                a, b = batch.starts[doc], batch.starts[doc + 1]
-                out[doc] = view.tau(one[a:b], two[a:b], np.array([0, b - a]))[0]
+            sample = view.sample
+            out[sample.documents] = view.tau(one[sample.units], two[sample.units], sample.starts)
             return out
 
         for what, changed in (("output shuffled", output), ("output and attention shuffled", both)):

@@ -27,26 +27,27 @@ class Infidelity:
         """Attention, contribution, and attention in a random order."""
         batch = view.batch
         assert isinstance(batch, LinearBatch)
-        names = ("attention", "contribution")
-        seen = {name: np.full(len(batch), np.nan) for name in names}
-        seen["random"] = np.full((len(batch), view.draws), np.nan)
-        for doc in view.sampled:
-            a, b = batch.starts[doc], batch.starts[doc + 1]
-            weights = batch.weights[a:b]
-            shuffled = [weights[view.random_order_of(doc, draw)] for draw in range(view.draws)]
-            found = kernels.infidelity(
-                batch.attention[a:b],
-                batch.said[a:b],
-                batch.bias,
-                batch.scores[doc],
-                batch.explained[doc],
-                np.column_stack([weights, batch.contribution[a:b], *shuffled]),
-                _MASKS,
-                view.seed + batch.first + doc,
-            )
-            seen["attention"][doc], seen["contribution"][doc] = found[:2]
-            seen["random"][doc] = found[2:]
-        return seen
+        sample = view.sample
+        weights = batch.weights[sample.units]
+        places = np.repeat(sample.starts[:-1], np.diff(sample.starts))
+        shuffled = [weights[places + view.random_order(draw, sample)] for draw in range(view.draws)]
+        found = np.full((len(batch), 2 + view.draws), np.nan)
+        kernels.infidelities(
+            batch.attention,
+            batch.said,
+            batch.bias,
+            batch.scores,
+            batch.starts,
+            sample.documents,
+            batch.first,
+            batch.explained,
+            np.column_stack([weights, batch.contribution[sample.units], *shuffled]),
+            sample.starts,
+            _MASKS,
+            view.seed,
+            found,
+        )
+        return {"attention": found[:, 0], "contribution": found[:, 1], "random": found[:, 2:]}
 
     def conclude(self, seen: Mapping[str, Floats], context: Context) -> Result:
         """Means over the sampled documents."""
@@ -83,7 +84,7 @@ class Sensitivity:
         batch = view.batch
         assert isinstance(batch, LinearBatch)
         seen = {name: np.full(len(batch), np.nan) for name in ("attention", "contribution")}
-        for doc in view.sampled:
+        for doc in view.sample.documents.tolist():
             a, b = batch.starts[doc], batch.starts[doc + 1]
             attention, margin, weights = batch.attention[a:b], batch.margin[a:b], batch.weights[a:b]
             noise = np.random.default_rng([view.seed, 3, batch.first + doc]).uniform(-1, 1, (2, _NOISES, b - a))

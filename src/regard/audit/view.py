@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,24 @@ from regard.audit import kernels
 from regard.audit.source import Batch, Erasure, Floats
 
 DRAWS = 20  # random rankings
+
+
+class Sample(NamedTuple):
+    """Some documents of a batch, and their units by themselves.
+
+    Attributes
+    ----------
+    documents : (sampled,)
+        Places in the batch.
+    units : (sampled units,)
+        Theirs.
+    starts : (sampled + 1,)
+        Where each document starts among these.
+    """
+
+    documents: NDArray[np.int64]
+    units: NDArray[np.intp]
+    starts: NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -38,10 +57,21 @@ class View:
         return len(self.batch)
 
     @cached_property
-    def sampled(self) -> list[int]:
+    def sample(self) -> Sample:
         """The documents for what is slow, with at least two units."""
-        places = np.flatnonzero((self.batch.first + np.arange(len(self))) % self.stride == 0)
-        return [int(doc) for doc in places if self.sizes[doc] > 1]
+        return self._sample(self.stride)
+
+    @cached_property
+    def small_sample(self) -> Sample:
+        """A quarter of them."""
+        return self._sample(4 * self.stride)
+
+    def _sample(self, stride: int) -> Sample:
+        wanted = ((self.batch.first + np.arange(len(self))) % stride == 0) & (self.sizes > 1)
+        documents = np.flatnonzero(wanted).astype(np.int64)
+        starts = np.append(0, np.cumsum(self.sizes[documents])).astype(np.int64)
+        units = np.flatnonzero(np.repeat(wanted, self.sizes.astype(np.int64)))
+        return Sample(documents, units, starts)
 
     @cached_property
     def sizes(self) -> Floats:
@@ -73,17 +103,12 @@ class View:
         kernels.rank(keys, self.batch.starts, 0, len(self), order)
         return order
 
-    def random_order(self, draw: int) -> NDArray[np.int32]:
-        """A random order of each document."""
-        order = np.empty(int(self.batch.starts[-1]), np.int32)
-        kernels.shuffle(self.batch.starts, 0, len(self), self.batch.first, self.seed, draw, order)
-        return order
-
-    def random_order_of(self, document: int, draw: int) -> NDArray[np.int32]:
-        """The same for one document."""
-        order = np.empty(int(self.sizes[document]), np.int32)
-        starts = np.array([0, len(order)])
-        kernels.shuffle(starts, 0, 1, self.batch.first + document, self.seed, draw, order)
+    def random_order(self, draw: int, sample: Sample | None = None) -> NDArray[np.int32]:
+        """A random order of each document, or of those of a sample."""
+        documents = np.arange(len(self)) if sample is None else sample.documents
+        starts = self.batch.starts if sample is None else sample.starts
+        order = np.empty(int(starts[-1]), np.int32)
+        kernels.shuffle(starts, self.batch.first + documents, self.seed, draw, order)
         return order
 
     def erasure(self, ranking: str) -> Erasure:
