@@ -40,7 +40,7 @@ def ours(batches):
     for batch in batches:
         view = View(batch, 0)
         batch.leave_one_out()
-        view.erasure("attention")
+        batch.erase(view.ordered(batch.attention))
 
 
 def captum(network, batch, at_once):

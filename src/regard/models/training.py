@@ -233,7 +233,7 @@ def _learn(
     polar = longer * (_POLARITY if texts.classes == 2 else _POLARITY_OTHERS)
     table, own = _start(texts_with, texts.codes, polar)
     if settings.attention == "flat":
-        table.attention[:] = 0.0
+        table.attention[:], own.quieter[:] = 0.0, 1.0
     total = texts_with.sum(axis=1)
     enough = _TRAINED_FROM if texts.classes == 2 else _TRAINED_FROM_OTHERS
     moved = np.argsort(-total, kind="stable")[: np.count_nonzero(total >= enough)]
