@@ -120,6 +120,15 @@ def test_a_full_audit_trains_other_models(model, corpus, test_part):
     assert abs(full["label randomisation"]["tau: contribution"].value) < 0.5
 
 
+def test_other_training_texts_than_the_models_own_are_named(model, corpus, test_part):
+    train = corpus.part("train")
+
+    full = audit(model, *test_part, tests="full", train=(train.texts[:300], train.labels[:300]), seeds=2, n_threads=1)
+
+    assert "stands in" in full["seeds"].notes[-1]
+    assert full["seeds"]["median JSD between seeds"].value is not None
+
+
 def test_without_training_texts_the_full_audit_says_what_it_left_out(model, test_part):
     full = audit(model, *test_part, tests="full", n_threads=1)
 

@@ -16,6 +16,7 @@ from regard.audit.inspection import Context
 from regard.audit.linear import LinearBatch, ModelSource
 from regard.audit.result import Measure, Result
 from regard.audit.source import Floats
+from regard.errors import DataError
 from regard.models.attention_classifier import AttentionClassifier
 from regard.models.inputs import as_labels, as_texts
 from regard.models.model import Model
@@ -71,11 +72,18 @@ def retrained(
         model = trainer.learn(**changes)
         return model, time.perf_counter() - began
 
-    return [
-        _uniform(context, source.model, [learn(0, attention="flat"), learn(1, attention="frozen")]),
-        _labels(context, source.model, learn(2, shuffled=context.seed), n_threads),
-        _seeds(context, source.model, [learn(3 + i, random_state=i + 1) for i in range(seeds)], seen, n_threads),
+    flat = learn(0, attention="flat")
+    base = source.model
+    notes: tuple[str, ...] = ()
+    if not _same_rows(base, flat[0]):
+        base = trainer.learn()
+        notes = ("The model was not trained on exactly these texts, so one that was stands in for it here.",)
+    results = [
+        _uniform(context, base, [flat, learn(1, attention="frozen")]),
+        _labels(context, base, learn(2, shuffled=context.seed), n_threads),
+        _seeds(context, base, [learn(3 + i, random_state=i + 1) for i in range(seeds)], seen, n_threads),
     ]
+    return [replace(result, notes=(*result.notes, *notes)) for result in results]
 
 
 _TITLES = {
@@ -190,10 +198,8 @@ def _seeds(
 
 def _over_batches(context: Context, models: list[TableModel], measure: Any, n_threads: int | None) -> dict[str, Floats]:
     """Show the same units to several models, which share their vocabulary."""
-    source = context.source
-    assert isinstance(source, ModelSource)
-    # The rows depend on the texts alone, not on labels, seeds or attention.
-    assert all(np.array_equal(model.vocabulary.arena, models[0].vocabulary.arena) for model in models)
+    if not all(_same_rows(models[0], other) for other in models):
+        raise DataError("Models of the same texts must have the same words; these were changed between trainings.")
 
     def look(batch: Any) -> dict[str, Floats]:
         assert isinstance(batch, LinearBatch)
@@ -201,8 +207,20 @@ def _over_batches(context: Context, models: list[TableModel], measure: Any, n_th
         found: dict[str, Floats] = measure(seen)
         return found
 
+    source = ModelSource(models[0], n_threads=n_threads)
     parts = in_threads(look, source.batches(context.texts), n_threads)
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+def _same_rows(one: TableModel, other: TableModel) -> bool:
+    """Whether the same words and phrases have the same rows: they depend on the texts, not on labels or seeds."""
+    mine, theirs = one.vocabulary, other.vocabulary
+    return (
+        np.array_equal(mine.arena, theirs.arena)
+        and np.array_equal(mine.ends, theirs.ends)
+        and len(mine.phrases) == len(theirs.phrases)
+        and all(np.array_equal(a, b) for a, b in zip(mine.phrases, theirs.phrases, strict=True))
+    )
 
 
 def _tau_pair(pair: list[LinearBatch]) -> dict[str, Floats]:
