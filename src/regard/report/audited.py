@@ -60,8 +60,8 @@ def audited(found: Audit) -> Audited:
         found.verdict,
         found.results,
         (
-            _figure(found, "deletion", "probability without the first"),
-            _figure(found, "insertion", "probability of the first alone"),
+            _figure(found, "deletion", "probability without the first part of a ranking"),
+            _figure(found, "insertion", "probability of the first part alone"),
         ),
         tuple(_shown(example) for example in found.examples),
         found.about,
