@@ -46,6 +46,9 @@ def test_the_command_prints_a_verdict_and_every_test(folder):
     assert "May attention be shown as a reason?" in shown.stdout
     for test in form["tests"]:
         assert test["title"] in shown.stdout
+        for measure in test["measures"]:
+            assert measure["name"] in shown.stdout
+            assert measure["value"] is None or f"{measure['value']:.4f}" in shown.stdout
 
 
 def test_json_on_standard_output_is_json_alone(folder):

@@ -9,7 +9,6 @@ import typer
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
 
     from regard.audit import Audit, Result
 
@@ -119,11 +118,13 @@ def audit(
 
 def show(found: Audit, say: Console) -> None:
     """The verdict, then every test."""
+    from rich.markup import escape
+
     say.print("\n[bold]May attention be shown as a reason?[/bold]")
     say.print(found.verdict.text, soft_wrap=False, markup=False)
     say.print()
     for name, value, meaning in found.verdict.numbers:
-        say.print(f"  [bold]{value:.1%}[/bold] {meaning} [dim]({name})[/dim]")
+        say.print(f"  [bold]{value:.1%}[/bold] {escape(meaning)} [dim]({name})[/dim]")
     say.print()
     for result in found.results:
         say.print(f"[bold]{result.title}[/bold] [dim]{result.name}[/dim]", soft_wrap=True)
@@ -133,7 +134,8 @@ def show(found: Audit, say: Console) -> None:
         say.print(f"  {result.formula}", markup=False, style="dim")
         say.print(f"  {result.direction}", markup=False)
         say.print(f"  [dim]removal:[/dim] {result.removal}; [dim]scale:[/dim] {result.scale}")
-        say.print(table(result))
+        for line in table(result):
+            say.print(line, markup=False)
         for note in result.notes:
             say.print(f"  {note}", markup=False, style="dim")
         for c in result.comparisons:
@@ -146,35 +148,30 @@ def show(found: Audit, say: Console) -> None:
     )
 
 
-def table(result: Result) -> Table:
-    """The measures of a test."""
-    from rich.markup import escape
-    from rich.table import Table
-
-    made = Table(box=None, padding=(0, 1), pad_edge=True)
-    randoms = any(measure.random is not None for measure in result.measures)
-    optima = any(measure.optimum is not None for measure in result.measures)
-    made.add_column("  measure", no_wrap=True)
-    made.add_column("mean", justify="right")
-    made.add_column("95% interval", justify="right")
-    if randoms:
-        made.add_column("random (± sd)", justify="right")
-    if optima:
-        made.add_column("optimum", justify="right")
-    made.add_column("undefined", justify="right")
+def table(result: Result) -> list[str]:
+    """The measures of a test as lines; no number is cut off, however narrow the terminal."""
+    rows = [("", "mean", "95% interval", "random ± sd", "optimum", "undefined")]
     for measure in result.measures:
-        interval = (
-            "" if measure.lower is None or measure.upper is None else f"{measure.lower:.4f} to {measure.upper:.4f}"
+        known = measure.lower is not None and measure.upper is not None
+        spread = "" if measure.spread is None else f" ± {measure.spread:.4f}"
+        rows.append(
+            (
+                measure.name,
+                "–" if measure.value is None else _number(measure.value),
+                f"{measure.lower:.4f} to {measure.upper:.4f}" if known else "",
+                "" if measure.random is None else f"{measure.random:.4f}{spread}",
+                _number(measure.optimum),
+                f"{measure.undefined:,}" if measure.undefined else "",
+            )
         )
-        cells = [f"  {escape(measure.name)}", _number(measure.value), interval]
-        if randoms:
-            spread = "" if measure.spread is None else f" ± {measure.spread:.4f}"
-            cells.append("" if measure.random is None else f"{measure.random:.4f}{spread}")
-        if optima:
-            cells.append(_number(measure.optimum) if measure.optimum is not None else "")
-        made.add_row(*cells, f"{measure.undefined:,}" if measure.undefined else "")
-    return made
+    columns = [column for column in zip(*rows, strict=True) if any(column[1:])]
+    widths = [max(map(len, column)) for column in columns]
+    lines = []
+    for row in zip(*columns, strict=True):
+        cells = [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
+        lines.append(f"    {'  '.join(cells)}".rstrip())
+    return lines
 
 
 def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.4f}"
+    return "" if value is None else f"{value:.4f}"
