@@ -11,6 +11,7 @@ from typing import Any
 import typer
 
 from regard.cli import stop
+from regard.cli.audit import audit
 from regard.cli.demo import demo
 from regard.cli.explain import explain
 from regard.cli.info import info
@@ -85,7 +86,7 @@ def _discard_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-for _command in (demo, train, predict, explain, words, report, info, mechanisms, reproduce):
+for _command in (demo, train, predict, explain, words, audit, report, info, mechanisms, reproduce):
     app.command()(_guarded(_command))
 
 

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from regard.errors import DataError
+from regard.errors import DataError, SettingError
 from regard.models.estimator import TextClassifier
 from regard.models.progress import progress_bar
-from regard.models.settings import checked, whole
+from regard.models.settings import checked, one_of, whole
 from regard.models.table import TableModel
 from regard.models.training import fit_table
 from regard.models.width import fit_vectors
@@ -40,6 +40,9 @@ class AttentionClassifier(TextClassifier):
         own model, learned as the paper learns it: attention is e·V / scale and polarity e·W, and the directions V and
         W are learned too. What comes of it is a table all the same, which keeps its vectors (``model_.vectors``). The
         paper has width=100, ngrams=1, min_count=1.
+    attention : "learned", "frozen" or "flat", default "learned"
+        Frozen attention stays as the counts start it; flat attention is the same for all words, which makes the model a
+        plain average. Both are there to find out what learned attention is worth, and need ``width=2``.
     scale : float, default 10.0
         The λ of the paper: attention is loudness / scale. With two numbers steps are in proportion, so training takes
         the same path for every scale; it is the unit in which ``loudness_`` is written. With more it matters.
@@ -91,6 +94,7 @@ class AttentionClassifier(TextClassifier):
         ngrams: int = 2,
         min_count: int | Literal["auto"] = "auto",
         width: int = 2,
+        attention: Literal["learned", "frozen", "flat"] = "learned",
         scale: float = 10.0,
         epochs: int | Literal["auto"] = "auto",
         dropout: float | Literal["auto"] = "auto",
@@ -104,6 +108,7 @@ class AttentionClassifier(TextClassifier):
         self.ngrams = ngrams
         self.min_count = min_count
         self.width = width
+        self.attention = attention
         self.scale = scale
         self.epochs = epochs
         self.dropout = dropout
@@ -134,6 +139,9 @@ class AttentionClassifier(TextClassifier):
         if not automatic:
             whole(self.min_count, "min_count", at_least=1, instead=" or 'auto'")
         whole(self.width, "width", at_least=2)
+        one_of(self.attention, "attention", ("learned", "frozen", "flat"))
+        if self.width > 2 and self.attention != "learned":
+            raise SettingError(f"`attention` must be 'learned' where `width` is above 2; got {self.attention!r}.")
         settings = checked(self, classes, codes)
         say_if_compiling(self.verbose)
         with progress_bar(self.verbose) as report:

@@ -30,6 +30,7 @@ class Settings:
     class_weight: NDArray[np.float64]
     seed: int
     n_threads: int
+    attention: Literal["learned", "frozen", "flat"] = "learned"
 
 
 def checked(estimator: Any, classes: NDArray[Any], codes: NDArray[np.intp]) -> Settings:
@@ -63,6 +64,7 @@ def checked(estimator: Any, classes: NDArray[Any], codes: NDArray[np.intp]) -> S
         class_weights(e.class_weight, classes, codes),
         seed_of(e.random_state),
         thread_count(e.n_threads),
+        getattr(e, "attention", "learned"),
     )
 
 

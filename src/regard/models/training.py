@@ -232,6 +232,8 @@ def _learn(
     longer = math.sqrt(max(len(texts.rows.ids) / len(texts.codes), 1.0) / 100)
     polar = longer * (_POLARITY if texts.classes == 2 else _POLARITY_OTHERS)
     table, own = _start(texts_with, texts.codes, polar)
+    if settings.attention == "flat":
+        table.attention[:], own.quieter[:] = 0.0, 1.0
     total = texts_with.sum(axis=1)
     enough = _TRAINED_FROM if texts.classes == 2 else _TRAINED_FROM_OTHERS
     moved = np.argsort(-total, kind="stable")[: np.count_nonzero(total >= enough)]
@@ -383,7 +385,8 @@ def _passes(
     weight = settings.class_weight * frequency**-_EVEN
     weights: NDArray[np.float32] = (weight / (weight @ frequency)).astype(np.float32)
     step = settings.learning_rate * _STEP_POLARITY * longer**1.5
-    steps = step * _STEP_ATTENTION / polar, step, settings.learning_rate * _STEP_BIAS
+    step_attention = step * _STEP_ATTENTION / polar if settings.attention == "learned" else 0.0
+    steps = step_attention, step, settings.learning_rate * _STEP_BIAS
     dropout = settings.dropout if settings.dropout != "auto" else min(0.5, max(0.0, 0.1 * math.log2(6.25 * longer**2)))
 
     shuffled = np.random.default_rng(settings.seed).permutation(documents)

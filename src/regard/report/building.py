@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +14,12 @@ from regard.models.inputs import as_labels, as_texts, labels_like
 from regard.models.model import Model, predicted
 from regard.models.table import TableModel, probabilities
 from regard.report.assessment import Assessment, assess
+from regard.report.audited import audited
 from regard.report.data import Document, Documents, Epoch, Map, Mistake, Overview, Part, Report, Row, Side, Turn, Words
 from regard.report.leading import leading
+
+if TYPE_CHECKING:
+    from regard.audit.result import Audit
 
 _POINTS = 50_000  # the page draws as many at a time, and stays smooth
 _LOUDEST, _TURNS, _MISTAKES = 20, 14, 8
@@ -32,6 +36,7 @@ def report(
     name: str | None = None,
     part: str = "test",
     documents: int = 200,
+    audit: Audit | None = None,
     n_threads: int | None = None,
 ) -> Report:
     """Make a report of a model.
@@ -49,6 +54,8 @@ def report(
         What to call the texts.
     documents
         How many of the texts the page may contain, for browsing.
+    audit
+        What ``regard.audit.audit`` found, if the page shall show it.
     n_threads
         All cores, if None.
 
@@ -87,6 +94,7 @@ def report(
         documents=browsable,
         leaders=leading(inner, texts, browsable.items) if browsable is not None and texts is not None else None,
         exact=inner.exact,
+        audit=None if audit is None else audited(audit),
         model=table,
     )
 

@@ -15,6 +15,7 @@ from regard.report.assessment import Assessment
 
 if TYPE_CHECKING:
     from regard.models.table import TableModel
+    from regard.report.audited import Audited
     from regard.report.leading import Leading
 
 
@@ -272,6 +273,8 @@ class Report:
         Where texts were given and words gather around leaders.
     exact : bool
         Whether words speak the same in every text, so that the table is the model and the page can predict.
+    audit : Audited or None
+        Where its heat map was audited.
     """
 
     overview: Overview
@@ -281,6 +284,7 @@ class Report:
     documents: Documents | None
     leaders: Leading | None
     exact: bool
+    audit: Audited | None
     model: TableModel = field(repr=False)
 
     def to_dict(self) -> dict[str, Any]:

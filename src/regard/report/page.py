@@ -49,6 +49,7 @@ SECTIONS = (
     Section("map", "Map", "The map", "map", live=True),
     Section("words", "Words", "The words", "words", live=True),
     Section("reading", "Reading", "Can the scores be read?", "reading"),
+    Section("audit", "Audit", "May attention be shown as a reason?", "audit"),
     Section("documents", "Documents", "Documents", "documents", live=True),
     Section("leaders", "Leaders", "Leaders", "leaders", live=True),
     Section("try", "Try it", "Try it", "exact", live=True),
@@ -124,7 +125,9 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(percent=_percent, whole=_whole, signed=_signed, few=_few, share=_share, brief=_brief)
+    environment.filters.update(
+        percent=_percent, whole=_whole, signed=_signed, few=_few, share=_share, brief=_brief, decimal=_decimal
+    )
     environment.globals.update(
         confusions=_confusions, shade=_shade, facts=_facts, calibration=calibration, training=training
     )
@@ -150,6 +153,10 @@ def _signed(value: float) -> str:
 
 def _few(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _decimal(value: float | None) -> str:
+    return "–" if value is None else f"{value:.4f}".replace("-", "−")
 
 
 def _brief(label: Any) -> str:
