@@ -99,11 +99,12 @@ def gate(scores: Floats, mask: Bools | None = None) -> Floats:
 
 
 def ratio(scores: Floats, mask: Bools | None = None, of: Callable[[Floats], Floats] = np.exp) -> Floats:
-    """w[s] = F(x[s]) / Σⱼ F(x[j]), for non-negative F; zero where all F are."""
+    """w[s] = F(x[s]) / Σⱼ F(x[j]), for non-negative F; zero where all F are, or too small to divide by."""
 
     def row(x: Floats) -> Floats:
         amounts = of(x)
-        return amounts / (amounts.sum() or 1.0)
+        total, limits = amounts.sum(), np.finfo(amounts.dtype)
+        return amounts / total if total > limits.tiny / limits.eps else np.zeros_like(amounts)
 
     return by_row(row, scores, mask)
 
