@@ -78,40 +78,6 @@ def additive_backward_rows(
                 d_v[d] += gh
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=REORDER)
-def unit_rows(x: Floats, first: int, stop: int, out: Floats) -> None:
-    """The rows ``first:stop``, each divided by its length; the zero vector stays.
-
-    out[i] = x[i] / |x[i]|
-    """
-    depth, zero, one = x.shape[1], x.dtype.type(0), x.dtype.type(1)
-    for row in range(first, stop):
-        square = zero
-        for d in range(depth):
-            square += x[row, d] * x[row, d]
-        inverse = one / np.sqrt(square) if square > zero else zero
-        for d in range(depth):
-            out[row, d] = x[row, d] * inverse
-
-
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=REORDER)
-def unit_backward_rows(x: Floats, grad: Floats, first: int, stop: int, out: Floats) -> None:
-    """The gradient of ``unit_rows``.
-
-    out[i] = (g[i] - (u[i]·g[i]) u[i]) / |x[i]|,   u = x / |x|
-    """
-    depth, zero, one = x.shape[1], x.dtype.type(0), x.dtype.type(1)
-    for row in range(first, stop):
-        square, along = zero, zero
-        for d in range(depth):
-            square += x[row, d] * x[row, d]
-            along += x[row, d] * grad[row, d]
-        inverse = one / np.sqrt(square) if square > zero else zero
-        along *= inverse * inverse
-        for d in range(depth):
-            out[row, d] = (grad[row, d] - along * x[row, d]) * inverse
-
-
 @njit(cache=True, nogil=True, error_model="numpy")
 def sparsemax_rows(scores: Floats, best: Floats, first: int, stop: int, out: Floats) -> None:
     """Project the rows ``first:stop`` on the simplex.

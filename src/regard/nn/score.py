@@ -16,8 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812 - the name that everyone uses
 
 from regard.errors import SettingError, nearest
-from regard.nn.kernels import unit_backward_rows, unit_rows
-from regard.nn.shapes import array, broadcast, by_rows, transformed
+from regard.nn.shapes import broadcast, transformed
 
 
 class Factors(NamedTuple):
@@ -150,12 +149,13 @@ class Cosine(DotFamily):
 def unit(vectors: Tensor) -> Tensor:
     """Vectors of length one; the zero vector stays."""
     half = vectors.dtype in (torch.float16, torch.bfloat16)
-    units: Tensor = _Unit.apply(vectors.float() if half else vectors)  # type: ignore[no-untyped-call]
+    units: Tensor
+    units, _ = _Unit.apply(vectors.float() if half else vectors)  # type: ignore[no-untyped-call]
     return units.to(vectors.dtype)
 
 
 class _Unit(torch.autograd.Function):
-    """``torch.nn.functional.normalize`` in one pass over memory, which matters beside a fused kernel.
+    """``torch.nn.functional.normalize`` in fewer passes over memory, which matters beside a fused kernel.
 
     u = x / |x|,   d_x = (g - (u·g) u) / |x|
     """
@@ -163,37 +163,23 @@ class _Unit(torch.autograd.Function):
     generate_vmap_rule = True
 
     @staticmethod
-    def forward(vectors: Tensor) -> Tensor:
-        if _has_kernel(vectors):
-            return _over_rows(unit_rows, vectors)
-        return vectors * _inverse_length(vectors)
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Tensor], output: Tensor) -> None:  # noqa: ARG004
-        ctx.save_for_backward(*inputs)
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:
-        (vectors,) = ctx.saved_tensors
-        if _has_kernel(vectors) and not torch.is_grad_enabled():
-            return _over_rows(unit_backward_rows, vectors, grad)
+    def forward(vectors: Tensor) -> tuple[Tensor, Tensor]:
         inverse = _inverse_length(vectors)
-        along = torch.linalg.vecdot(vectors, grad)[..., None] * inverse.square()
-        return (grad - along * vectors) * inverse
+        return vectors * inverse, inverse
 
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor], output: tuple[Tensor, Tensor]) -> None:
+        ctx.mark_non_differentiable(output[1])
+        ctx.save_for_backward(*inputs, *output)
 
-def _has_kernel(vectors: Tensor) -> bool:
-    """Whether compiled loops take these: outside they would be slower, or unseen."""
-    return vectors.device.type == "cpu" and vectors.dtype in (torch.float32, torch.float64) and not transformed()
-
-
-def _over_rows(kernel: Callable[..., None], *given: Tensor) -> Tensor:
-    """What a compiled loop over the rows of (..., D) gives, in the same shape."""
-    rows = [array(x).reshape(-1, x.shape[-1]) for x in given]
-    made = torch.empty(given[0].shape, dtype=given[0].dtype)  # aligned as matrix products like it, unlike NumPy's
-    out = made.numpy().reshape(rows[0].shape)
-    by_rows(lambda i, j: kernel(*rows, i, j, out), len(out), out.size)
-    return made
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor, _: Tensor) -> Any:
+        vectors, units, inverse = ctx.saved_tensors
+        if torch.is_grad_enabled():  # the way back is itself differentiated, and lengths are not constant
+            inverse = _inverse_length(vectors)
+            units = vectors * inverse
+        along = torch.linalg.vecdot(units, grad)[..., None]
+        return torch.addcmul(grad, units, along, value=-1) * inverse
 
 
 def _inverse_length(vectors: Tensor) -> Tensor:
