@@ -118,6 +118,20 @@ def test_a_step_is_the_gradient_by_autograd(drawn):
     np.testing.assert_allclose(d_bias, -b.grad.numpy(), rtol=1e-4, atol=1e-6)
 
 
+def test_steps_of_any_size_leave_everything_within_its_bounds():
+    ids, counts = np.array([0, 1], np.int32), np.ones(2, np.float32)
+    table, bias = np.ones((2, 2), np.float32), np.zeros(1)
+    for label in (1, 0, 1):
+        kernels.train_epoch(
+            ids, counts, np.array([0, 2]), np.array([label]), np.array([0]), np.ones(2, np.float32),
+            table, bias, 1e300, 1e300, 1e300, 1.0, 1.0, 0.0, 7, 1e3, 1e6, *counted(2),
+        )  # fmt: skip
+
+    assert np.isfinite(table).all()
+    assert (np.abs(table[:, 1]) <= 1e6).all()
+    assert abs(bias[0]) <= 1e6
+
+
 def test_dropout_leaves_out_its_share_and_depends_on_the_seed_alone():
     size = 20_000
     ids, counts = np.arange(size, dtype=np.int32), np.ones(size, np.float32)

@@ -118,7 +118,7 @@ def test_every_form_is_covered():
     assert {CATALOGUE[name].form for name in NAMES} == {"query", "pool", "documents", "items", "codes"}
 
 
-@pytest.mark.parametrize("name", ["additive", "luong_local_p", "general"])
+@pytest.mark.parametrize("name", ["additive", "luong_local_p", "general", "cosine", "squared_distance"])
 def test_differentiates_twice(name):
     module, given = build(name), inputs(lead=(1,), steps=2, size=3)
     leaves = [x.requires_grad_() for x in given.tensors()]

@@ -44,7 +44,7 @@ class Score(nn.Module):
 
     def compare(self, query: Tensor, key: Tensor) -> Tensor:
         """Scores from ``queries(query)`` and ``keys(key)``."""
-        raise NotImplementedError
+        raise NotImplementedError  # as in torch.nn.Module.forward: every score says how
 
     def forward(self, query: Tensor, key: Tensor) -> Tensor:
         """Scores of raw queries and keys."""
