@@ -17,7 +17,8 @@ from regard import NeuralAttentionClassifier, load
 from regard.corpus import demo
 from regard.errors import DataError, SettingError
 from regard.explain import explain
-from regard.models.neural_training import batches
+from regard.models import neural_training
+from regard.models.neural_training import batches, parts
 
 KINDS = {
     "DP": {},
@@ -222,6 +223,30 @@ def test_batches_hold_every_text_once_and_little_padding():
     np.testing.assert_array_equal(np.sort(np.concatenate(found)), np.arange(10_000))
     assert sum(len(batch) * lengths[batch].max() for batch in found) < 1.05 * lengths.sum()
     assert not np.all(np.diff([lengths[batch].max() for batch in found]) >= 0)
+
+
+def test_a_batch_with_a_few_very_long_texts_is_cut_so_that_little_is_filled_up():
+    lengths = np.sort(np.append(np.random.default_rng(0).integers(20, 200, 97), [900, 3000, 9000]))
+    found = parts(np.arange(100), lengths)
+
+    np.testing.assert_array_equal(np.concatenate(found), np.arange(100))
+    assert sum(len(part) * lengths[part].max() for part in found) < 1.5 * lengths.sum() < 0.05 * 100 * 9000
+    assert len(found) < 15
+    assert len(parts(np.arange(100), np.full(100, 50))) == 1
+
+
+@pytest.mark.parametrize("settings", [{}, {"encoder": "lstm"}, {"score": "additive", "penalty": 0.1}])
+def test_cutting_a_batch_changes_nothing_but_the_order_of_sums(settings, monkeypatch):
+    texts = [" ".join([text] * (40 if i % 9 == 0 else 1)) for i, text in enumerate(TEXTS)]
+    given = {"dropout": 0, "validation_fraction": 0, "optimizer": "sgd", "batch_size": len(texts), **settings}
+    monkeypatch.setattr(neural_training, "_TENSOR", 1)
+    cut = small(**given).fit(texts, TWO)
+    monkeypatch.setattr(neural_training, "_WASTE", np.inf)
+    whole = small(**given).fit(texts, TWO)
+
+    np.testing.assert_allclose(cut.decision_function(NEW), whole.decision_function(NEW), rtol=1e-4, atol=1e-5)
+    assert cut.course_[0]["loss"] == pytest.approx(whole.course_[0]["loss"], rel=1e-5)
+    assert cut.decision_function(NEW).tobytes() != whole.decision_function(NEW).tobytes()
 
 
 # -- stopping and going on -----------------------------------------------------------------------------------------

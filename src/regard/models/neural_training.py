@@ -27,6 +27,11 @@ from regard.tokens import Tokens
 
 # Texts of like length are looked for among so many batches' worth of shuffled texts.
 _POOL = 50
+# A batch is cut into several tensors where one would be filled up to so many times its words; what a tensor costs
+# beside its words, and what each of its steps costs, in words.
+_WASTE = 1.1
+_TENSOR = 500
+_STEP = 4
 _CHECKPOINT = "NeuralCheckpoint"
 _LR_DECAY = 0.001  # of Adagrad, as in the paper's code
 
@@ -193,14 +198,16 @@ def _epoch(
     labels = torch.from_numpy(codes).to(device)
     weight = torch.tensor(recipe.class_weight, dtype=torch.float32, device=device)
     total, done = 0.0, 0
-    for batch in batches(np.diff(tokens.starts), recipe.batch_size, generator):
-        scores = network(padded(tokens, batch).to(device))
-        loss = loss_of(scores, labels[torch.from_numpy(batch)], weight)
-        total += float(loss.detach()) * len(batch)
-        if recipe.penalty:
-            loss = loss + recipe.penalty * network.overlap().abs().sum()
+    lengths = np.diff(tokens.starts)
+    for batch in batches(lengths, recipe.batch_size, generator):
         optimizer.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
+        for part in parts(batch, lengths):  # whose gradients add up to that of the batch
+            scores = network(padded(tokens, part).to(device))
+            loss = loss_of(scores, labels[torch.from_numpy(part)], weight) * (len(part) / len(batch))
+            total += float(loss.detach()) * len(batch)
+            loss.backward()  # type: ignore[no-untyped-call]
+        if recipe.penalty:
+            (recipe.penalty * network.overlap().abs().sum()).backward()
         optimizer.step()
         done += len(batch)
         say(total / done, done / len(codes))
@@ -238,6 +245,34 @@ def batches(lengths: NDArray[np.int64], size: int, generator: np.random.Generato
         runs += [by_length[i : i + size] for i in range(0, len(by_length), size)]
     for place in generator.permutation(len(runs)):
         yield runs[place]
+
+
+def parts(batch: NDArray[np.intp], lengths: NDArray[np.int64]) -> list[NDArray[np.intp]]:
+    """Cut a batch where filling up its texts would cost more than reading them in several tensors.
+
+    A tensor costs (its texts + ``_STEP``) · its longest text + ``_TENSOR``, in words; the cheapest cuts are found from
+    the shortest text on. A few very long texts would otherwise make hundreds of short ones as long.
+
+    Parameters
+    ----------
+    batch : (texts,)
+        The shortest first.
+    lengths : (all texts,)
+    """
+    long = lengths[batch]
+    if len(batch) * long[-1] <= _WASTE * long.sum():
+        return [batch]
+    cost = np.zeros(len(batch) + 1)
+    cut = np.zeros(len(batch) + 1, np.intp)
+    for stop in range(1, len(batch) + 1):
+        whole = cost[:stop] + (stop - np.arange(stop) + _STEP) * long[stop - 1] + _TENSOR
+        cut[stop] = np.argmin(whole)
+        cost[stop] = whole[cut[stop]]
+    found, stop = [], len(batch)
+    while stop:
+        found.append(batch[cut[stop] : stop])
+        stop = int(cut[stop])
+    return found[::-1]
 
 
 def _optimizer(network: AttentionNetwork, recipe: Recipe) -> torch.optim.Optimizer:
