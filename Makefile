@@ -44,9 +44,36 @@ lint: .venv/.dev ## Check style, types and generated pages
 	$(BIN)/mypy
 	$(BIN)/python docs/make_mechanisms_page.py --check
 	$(BIN)/python docs/make_cli_page.py --check
+	$(BIN)/python docs/make_api_page.py --check
+
+.PHONY: dist
+dist: .venv/.dev ## Build wheel and sdist; install each in a clean environment and walk the line
+	rm -rf dist build
+	$(BIN)/python -m build --quiet --outdir dist .
+	for made in dist/*.whl dist/*.tar.gz; do \
+	  rm -rf build/clean && $(PYTHON) -m venv build/clean && build/clean/bin/pip install --quiet $$made && \
+	  (cd build && clean/bin/regard demo --quiet && clean/bin/regard explain demo.regard "not good at all" >/dev/null) || exit 1; \
+	done
+
+# The oldest packages that pyproject.toml allows, without extras: what the ranges promise must hold at this end too.
+.PHONY: oldest
+oldest: .venv/.dev ## Run the core's tests with the oldest dependencies that are allowed
+	rm -rf build/oldest
+	$(BIN)/uv venv --quiet --python $(PYTHON) build/oldest
+	$(BIN)/uv pip install --quiet --python build/oldest --resolution lowest-direct .
+	$(BIN)/uv pip install --quiet --python build/oldest pytest hypothesis 'pandas<3' pyarrow
+	build/oldest/bin/python -m pytest -o addopts= -q -m "not slow" tests/cli tests/corpus tests/models/test_store.py
+
+SECONDS ?= 600
+.PHONY: fuzz
+fuzz: .venv/.dev ## Guess at inputs for SECONDS each, led by coverage; what breaks a promise is kept as crash-*
+	for target in reader tokens model parts; do \
+	  $(BIN)/python fuzz/run.py $$target --seconds $(SECONDS) 2>&1 | tail -n 12; \
+	  test -z "$$(ls crash-* 2>/dev/null)" || exit 1; \
+	done
 
 .PHONY: check
-check: lint test ## Everything that continuous integration runs
+check: lint test dist oldest ## Everything that continuous integration runs
 
 .PHONY: fix
 fix: .venv/.dev ## Format and mend what can be mended by machine
@@ -57,6 +84,7 @@ fix: .venv/.dev ## Format and mend what can be mended by machine
 docs: .venv/.dev ## Refresh the generated pages
 	$(BIN)/python docs/make_mechanisms_page.py
 	$(BIN)/python docs/make_cli_page.py
+	$(BIN)/python docs/make_api_page.py
 
 .PHONY: bench
 bench: .venv/.bench ## Measure against other tools, in an hour or two; writes docs/results (BENCH="speed memory" for some)

@@ -171,6 +171,14 @@ def test_a_wide_byte_order_mark_names_the_encoding(tmp_path, by, encoding):
     assert said.endswith(f"begins with the mark of {encoding.upper()}: say --encoding {encoding}.")
 
 
+@BOTH
+def test_utf16_without_its_mark_is_refused_with_a_sentence(tmp_path, by):
+    said = refused(tmp_path, b"text,label\n" * 40, by=by, encoding="utf-16")
+
+    assert "must be UTF-16, but is not" in said
+    assert "--encoding utf-16-le" in said
+
+
 @pytest.mark.parametrize("encoding", ["klingon", "base64", "rot13"])
 def test_an_unknown_encoding_is_refused(tmp_path, encoding):
     path = tmp_path / "a.csv"

@@ -79,7 +79,6 @@ def _lines(encoding: str) -> list[str]:
     content = sys.stdin.buffer.read()
     try:
         lines = content.decode(encoding).removeprefix("\ufeff").split("\n")
-    except UnicodeDecodeError as error:
-        line = 1 + content.count(b"\n", 0, error.start)
-        raise not_decodable(called(STDIN), f"line {line}", encoding, error) from None
+    except UnicodeError as error:
+        raise not_decodable(called(STDIN), encoding, error) from None
     return [line.rstrip("\r") for line in (lines if lines[-1] else lines[:-1])]

@@ -82,9 +82,8 @@ class Folder:
             raise unreadable(path, error) from None
         try:
             return data.decode(self.encoding)
-        except UnicodeDecodeError as error:
-            line = 1 + data.count(b"\n", 0, error.start)
-            raise not_decodable(str(path), f"line {line}", self.encoding, error) from None
+        except UnicodeError as error:
+            raise not_decodable(str(path), self.encoding, error) from None
 
     def _nothing_found(self, need_labels: bool) -> str:
         inside = list(_visible(self.path))

@@ -263,9 +263,8 @@ def _as_utf8(blocks: Iterator[bytes], name: str, encoding: str) -> Iterator[byte
         if not whole_and_ascii:
             try:
                 text = decoder.decode(block, final=not block)
-            except UnicodeDecodeError as error:
-                line += error.object[: error.start].count(b"\n")
-                raise not_decodable(name, f"line {line}", encoding, error) from None
+            except UnicodeError as error:
+                raise not_decodable(name, encoding, error, line) from None
         # UTF-8 that decodes is passed on as it came; a character cut by the block's end is only checked
         # later.
         out = block if is_utf8 else text.encode("utf-8", "surrogatepass")
@@ -282,12 +281,17 @@ def _refuse_wide(block: bytes, name: str) -> None:
             raise DataError(f"{name} must be UTF-8, but begins with the mark of {wide.upper()}: say --encoding {wide}.")
 
 
-def not_decodable(name: str, where: str, encoding: str, error: UnicodeDecodeError) -> DataError:
-    """The error for bytes that are not in the encoding."""
-    byte = error.object[error.start]
+def not_decodable(name: str, encoding: str, error: UnicodeError, line: int = 1) -> DataError:
+    """The error for bytes that are not in the encoding; ``line`` is the one where they begin."""
+    if not isinstance(error, UnicodeDecodeError):  # of the whole, such as UTF-16 without its mark
+        return DataError(
+            f"{name} must be {encoding.upper()}, but is not ({error}): name the right encoding, for instance "
+            "--encoding utf-8 or --encoding utf-16-le."
+        )
+    line += error.object.count(b"\n", 0, error.start)
     return DataError(
-        f"{name} must be {encoding.upper()}, but {where} holds the byte 0x{byte:02x}, which is not: name the right "
-        "encoding, for instance --encoding latin-1 or --encoding cp1252."
+        f"{name} must be {encoding.upper()}, but line {line} holds the byte 0x{error.object[error.start]:02x}, which "
+        "is not: name the right encoding, for instance --encoding latin-1 or --encoding cp1252."
     )
 
 
