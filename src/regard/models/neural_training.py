@@ -207,7 +207,7 @@ def _epoch(
             total += float(loss.detach()) * len(batch)
             loss.backward()  # type: ignore[no-untyped-call]
         if recipe.penalty:
-            (recipe.penalty * network.overlap().abs().sum()).backward()
+            (recipe.penalty * network.overlap().abs().sum()).backward()  # type: ignore[no-untyped-call]
         optimizer.step()
         done += len(batch)
         say(total / done, done / len(codes))
