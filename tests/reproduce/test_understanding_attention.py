@@ -4,7 +4,7 @@ import pytest
 
 from regard.errors import DataError, SettingError
 from regard.reproduce import Asked, paper
-from regard.reproduce.understanding_cells import cell
+from regard.reproduce.understanding_cells import CUTS, cell, counted
 
 PAPER = paper("understanding-attention")
 
@@ -75,3 +75,23 @@ def test_a_quick_look_at_synthetic_texts_draws_every_picture(tmp_path):
 
     assert "A quick look" in text
     assert len(list(path.with_suffix("").glob("*.svg"))) == text.count("![") == 5
+
+
+def test_words_of_each_kind_are_those_of_the_paper_where_words_are(data, monkeypatch):
+    monkeypatch.setenv("REGARD_DATA", str(data))
+    found = counted({"data": "sst", "quick": False})
+
+    assert found["regard"] == {"positive": 412, "negative": 265, "neutral": 1384}
+    assert found["apostrophes too, numbers as one"] != found["regard"]
+
+
+def test_ways_to_cut_words_differ_in_apostrophes_numbers_and_marks():
+    text = "Don't see it: 4.5<br />stars, 1999!"
+
+    assert {way: cut(text) for way, cut in CUTS.items()} == {
+        "regard": ["don't", "see", "it", "4.5", "stars", "1999", "!"],
+        "spaces and marks (Keras)": ["don't", "see", "it", "4", "5", "br", "stars", "1999"],
+        "apostrophes too, numbers as one": [
+            *["don", "'", "t", "see", "it", ":", "qqq", ".", "qqq", "<", "br", "/", ">", "stars", ",", "qqq", "!"]
+        ],
+    }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from regard.reproduce.understanding_cells import (
     SCALES,
     TABLE,
     cell,
+    counted,
     synthetic_course,
     train,
     words,
@@ -73,6 +75,13 @@ _ACCURACIES = {
 PUBLISHED = {
     data: {(model, scale): row[k] for scale, row in zip(SCALES, rows, strict=True) for k, model in enumerate(_COLUMNS)}
     for data, rows in _ACCURACIES.items()
+}
+# How many words of each kind the paper found in the train parts.
+_KINDS = ("positive", "negative", "neutral")
+_COUNTS = {
+    "sst": {"positive": 412, "negative": 265, "neutral": 1384},
+    "imdb": {"positive": 2163, "negative": 1900, "neutral": 5968},
+    "20news1": {"positive": 957, "negative": 557, "neutral": 1011},
 }
 _QUICK_SCALES = (0.001, 10, 10_000)
 _PROTOCOL = (
@@ -211,7 +220,23 @@ def figure_2(asked: Asked, report: Report) -> Page:
     asked.columns()
     sets = asked.sets(("sst", "imdb", "20news1"))
     text = "Positive and negative words should lie apart in polarity, and both above the neutral ones in attention."
-    return _word_figure(asked, report, "Figure 2", text, [(data, "DP", 10.0) for data in sets])
+    page = _word_figure(asked, report, "Figure 2", text, [(data, "DP", 10.0) for data in sets])
+    return replace(page, sections=[*page.sections, _counts(asked, report, sets)])
+
+
+def _counts(asked: Asked, report: Report, sets: Sequence[str]) -> Section:
+    """How many words are polar, published and by several ways to cut words."""
+    results = _sweep([{"data": data, "quick": asked.quick} for data in sets], counted, asked, report)
+    rows = []
+    for data, result in zip(sets, results, strict=True):
+        rows.append([load(data).title, "published", *(f"{_COUNTS[data][kind]:,}" for kind in _KINDS)])
+        rows += [["", way, *(f"{numbers[kind]:,}" for kind in _KINDS)] for way, numbers in result.items()]
+    text = (
+        "How many words of the train part are of each kind depends on what a word is. SST is published as words, and "
+        "the counts are the same. How the paper cut the other texts is not published; its counts lie among those of "
+        "several ways to cut the same texts."
+    )
+    return Section("Words of each kind", text, [Table(["data", "words cut by", *_KINDS], rows)])
 
 
 def figure_3(asked: Asked, report: Report) -> Page:
