@@ -72,6 +72,11 @@ fuzz: .venv/.dev ## Guess at inputs for SECONDS each, led by coverage; what brea
 	  test -z "$$(ls crash-* 2>/dev/null)" || exit 1; \
 	done
 
+KILLS ?= 100
+.PHONY: fire
+fire: .venv/.dev ## Kill training, saving and sweeps KILLS times each, at random moments
+	REGARD_KILLS=$(KILLS) $(BIN)/python -m pytest -n 0 tests/fire
+
 .PHONY: check
 check: lint test dist oldest ## Everything that continuous integration runs
 
