@@ -1,4 +1,4 @@
-"""Whatever is killed at whatever moment leaves whole files behind, and what is run again ends as if nothing had been."""
+"""Whatever is killed at whatever moment leaves whole files behind; run again, it ends as if nothing had been."""
 
 from __future__ import annotations
 
