@@ -168,11 +168,13 @@ class LstmEncoder(nn.Module):
     kernel is several times as fast as the one for packed sequences, and neither reads padding before a word.
     """
 
+    cell: type[nn.LSTM | nn.GRU] = nn.LSTM
+
     def __init__(self, shape: Shape) -> None:
         super().__init__()
         both = 2 if shape.bidirectional else 1
-        self.forwards = nn.LSTM(shape.dim, shape.hidden // both, batch_first=True)
-        self.backwards = nn.LSTM(shape.dim, shape.hidden // both, batch_first=True) if shape.bidirectional else None
+        self.forwards = self.cell(shape.dim, shape.hidden // both, batch_first=True)
+        self.backwards = self.cell(shape.dim, shape.hidden // both, batch_first=True) if shape.bidirectional else None
 
     def forward(self, e: Tensor, keep: Tensor) -> Tensor:
         """Each text by itself."""
@@ -184,6 +186,12 @@ class LstmEncoder(nn.Module):
         turned = torch.where(keep, last - place, place)[..., None]
         back = self.backwards(e.gather(1, turned.expand_as(e)))[0]
         return torch.cat([h, back.gather(1, turned.expand_as(back))], -1)
+
+
+class GruEncoder(LstmEncoder):
+    """The same with gated recurrent units."""
+
+    cell = nn.GRU
 
 
 class ConvEncoder(nn.Module):
