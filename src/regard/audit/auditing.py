@@ -34,6 +34,7 @@ from regard.audit.single_weight import SingleWeight
 from regard.audit.source import Source
 from regard.audit.verdict import verdict
 from regard.audit.view import DRAWS, View
+from regard.audit.word_flips import WordFlips
 from regard.errors import DataError, SettingError
 from regard.models.inputs import as_labels, as_texts, labels_like
 from regard.models.model import Model
@@ -173,8 +174,10 @@ def inspections(source: Source) -> list[Inspection]:
     always: list[Inspection] = [Flips(), Comprehensiveness(), Curves(), Monotonicity(), Agreement()]
     if not isinstance(source, ModelSource):
         return always
+    words = [WordFlips()] if source.phrases else []
     return [
         *always,
+        *words,
         Permutation(),
         Adversarial(),
         SingleWeight(),
