@@ -98,7 +98,11 @@ class Recipe:
 
     Attributes
     ----------
-    epochs, batch_size : int
+    epochs : int
+        At most.
+    patience : int
+        Stop after so many that did not serve the dev part better.
+    batch_size : int
     learning_rate : float
     decay : float
         Of the encoder's and the output's weights.
@@ -107,6 +111,7 @@ class Recipe:
     """
 
     epochs: int = 8
+    patience: int = 3
     batch_size: int = 32
     learning_rate: float = 0.001
     decay: float = 1e-5
@@ -439,7 +444,7 @@ def train(
         decayed = [*network.encoder.parameters(), *network.output.parameters()]
         free = [*network.embedding.parameters(), *network.attention.parameters()]
         groups: list[dict[str, Any]] = [{"params": free}, {"params": decayed, "weight_decay": recipe.decay}]
-        adam = torch.optim.Adam(groups, recipe.learning_rate, amsgrad=True)
+        adam = torch.optim.Adam(groups, recipe.learning_rate, amsgrad=True, fused=True)
         course: list[dict[str, float]] = []
         best, kept, parameters = -np.inf, 0, network.state_dict()
         for epoch in range(1, recipe.epochs + 1):
@@ -461,6 +466,8 @@ def train(
                 best, kept = found[recipe.choose], epoch
                 parameters = {name: tensor.clone() for name, tensor in network.state_dict().items()}
             report(f"Epoch {epoch}, {recipe.choose} {found[recipe.choose]:.4f}", epoch / recipe.epochs)
+            if epoch - kept >= recipe.patience:
+                break
         network.load_state_dict(parameters)
     if not kept:
         raise SettingError(f"Training left the range of numbers: lower the learning rate ({recipe.learning_rate}).")
