@@ -22,10 +22,10 @@ SETS = ("sst", "imdb", "20news1")
 ALSO = {"average": "none", "lstm": "rnn", "cnn": "conv"}
 _PROTOCOL = (
     "The paper's flat networks (FLAN): embeddings, an encoder, attention u·tanh(W h + b), one linear output. `none` "
-    "has no encoder, `rnn` is one layer of gated recurrent units (50 each way), `conv` has windows of 3 and 5 words with "
-    "100 filters in all. Dropout 0.5 on embeddings and on the attended vector, Adam (amsgrad) with rate 0.001, batches "
-    "of 32 texts of like length; of at most 15 epochs the one most accurate on the dev part is kept, and the test part "
-    "is read once.",
+    "has no encoder, `rnn` is one layer of gated recurrent units (50 each way), `conv` has windows of 3 and 5 words "
+    "with 100 filters in all. Dropout 0.5 on embeddings and on the attended vector, Adam (amsgrad) with rate 0.001, "
+    "batches of 32 texts of like length; of at most 15 epochs the one most accurate on the dev part is kept, and the "
+    "test part is read once.",
     "**What differs.** The paper's data (Yahoo, Amazon, Yelp, IMDB with ten classes) are not at hand, so its tests are "
     "made on SST, IMDB and 20News I, with two classes: no number can be compared, and the paper's claims stand beside "
     "ours instead, from memory. Its word vectors were trained on train and dev texts; here embeddings of 100 numbers "
@@ -211,8 +211,8 @@ def _sets(found: Found, run: Sequence[tuple[str, str]]) -> Section:
         shown += [Note(note), Table(["data", "encoder", "ranking", "fewer", "more", "p"], paired)]
     text = (
         "Weights are erased in the order of a ranking until the decision changes. The gradient is ∂p/∂weight, signed, "
-        "as in the paper. A text whose decision never changes counts as 1; the third number leaves such texts out, as the "
-        "paper does, and is to be read beside their share. The random row is the mean of 20 orders."
+        "as in the paper. A text whose decision never changes counts as 1; the third number leaves such texts out, as "
+        "the paper does, and is to be read beside their share. The random row is the mean of 20 orders."
     )
     return Section("Sets erased", text, shown)
 
