@@ -24,8 +24,8 @@ _PROTOCOL = (
     "The paper's flat networks (FLAN): embeddings, an encoder, attention u·tanh(W h + b), one linear output. `none` "
     "has no encoder, `rnn` is one layer of gated recurrent units (50 each way), `conv` has windows of 3 and 5 words "
     "with 100 filters in all. Dropout 0.5 on embeddings and on the attended vector, Adam (amsgrad) with rate 0.001, "
-    "batches of 32 texts of like length; of at most 15 epochs the one most accurate on the dev part is kept, and the "
-    "test part is read once.",
+    "batches of 32 texts of like length; of at most 15 epochs (5 on IMDB) the one most accurate on the dev part is "
+    "kept, and the test part is read once.",
     "**What differs.** The paper's data (Yahoo, Amazon, Yelp, IMDB with ten classes) are not at hand, so its tests are "
     "made on SST, IMDB and 20News I, with two classes: no number can be compared, and the paper's claims stand beside "
     "ours instead, from memory. Its word vectors were trained on train and dev texts; here embeddings of 100 numbers "
