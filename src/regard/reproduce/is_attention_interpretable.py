@@ -206,7 +206,13 @@ def _sets(found: Found, run: Sequence[tuple[str, str]]) -> Section:
             for data, model in run
         }
         caption = "Seed 0: share of the texts whose decision has changed, by the fraction of the weights erased"
-        shown.append(drawn("sets", caption, charts.curves(curves, "fraction erased", "decisions changed")))
+        shown.append(
+            drawn(
+                "sets",
+                caption,
+                charts.curves(curves, "fraction erased", "decisions changed", behind="optimum", top=1.0),
+            )
+        )
         note = "Text by text: how often a ranking needs fewer weights, or more, than attention does (sign-flip test)."
         shown += [Note(note), Table(["data", "encoder", "ranking", "fewer", "more", "p"], paired)]
     text = (

@@ -14,7 +14,7 @@ except ImportError as error:
 
 Drawing = alt.Chart | alt.LayerChart | alt.FacetChart | alt.HConcatChart | alt.ConcatChart
 # Okabe and Ito's colours, which colour-blind readers tell apart.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#777777")
+_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#777777", "#56B4E9")
 _QUARTILES = ("smallest", "lower", "median", "upper", "largest")
 
 
@@ -36,7 +36,8 @@ def permutations(models: Mapping[str, Sequence[Mapping[str, Any]]], bins: int) -
             }
             for box in models[model]
         ]
-        x = alt.X("largest weight:N", sort=None, axis=alt.Axis(labelAngle=0))
+        spans = [f"{k / bins:g} to {(k + 1) / bins:g}" for k in range(bins)]
+        x = alt.X("largest weight:N", scale=alt.Scale(domain=spans), axis=alt.Axis(labelAngle=0))
         beside = alt.XOffset("predicted:N", sort=["negative", "positive"])
         base = alt.Chart(alt.Data(values=rows), title=model).encode(x, beside)
         scale = alt.Scale(domain=[0, 1])
@@ -82,25 +83,38 @@ def histograms(models: Mapping[str, Mapping[str, Sequence[float]]], top: float, 
     return alt.concat(*(panel(model) for model in models), columns=3)
 
 
-def curves(models: Mapping[str, Sequence[Mapping[str, Any]]], x: str, y: str) -> Drawing:
-    """Several lines a model, by name: each point has ``x``, ``y`` and ``name``."""
+def curves(
+    models: Mapping[str, Sequence[Mapping[str, Any]]], x: str, y: str, *, behind: str = "", top: float | None = None
+) -> Drawing:
+    """Several lines a model, by name: each point has ``x``, ``y`` and ``name``.
+
+    Parameters
+    ----------
+    behind
+        The line that others may lie upon: it is drawn broad and pale.
+    top
+        Where y ends, if it is known; it then begins at 0.
+    """
     names = list(dict.fromkeys(point["name"] for points in models.values() for point in points))
+    names = [name for name in names if name != behind] + [behind] * (behind in names)
+    ends = alt.Undefined if top is None else alt.Scale(domain=[0, top])
 
     def panel(model: str) -> Drawing:
         rows = [{"x": point[x], "y": point[y], "name": point["name"]} for point in models[model]]
-        return (
-            alt.Chart(alt.Data(values=rows), title=model)
-            .mark_line(point=True)
-            .encode(
+
+        def of(kept: Sequence[dict[str, Any]]) -> alt.Chart:
+            return alt.Chart(alt.Data(values=list(kept)), title=model).encode(
                 alt.X("x:Q", title=x),
-                alt.Y("y:Q", title=y),
-                alt.Color("name:N", scale=_scale(names), title=None, sort=names),
+                alt.Y("y:Q", title=y, scale=ends),
+                alt.Color("name:N", scale=_scale(names), title=None, sort=names, legend=alt.Legend(symbolOpacity=1)),
             )
-            .properties(width=240, height=180)
-        )
+
+        broad = of([row for row in rows if row["name"] == behind]).mark_line(strokeWidth=9, opacity=0.4)
+        thin = of([row for row in rows if row["name"] != behind]).mark_line(point={"size": 12}, strokeWidth=1.5)
+        return alt.layer(broad, thin).properties(width=240, height=180)
 
     return alt.concat(*(panel(model) for model in models), columns=3)
 
 
 def _scale(names: Sequence[str]) -> alt.Scale:
-    return alt.Scale(domain=list(names), range=[COLOURS[i % len(COLOURS)] for i in range(len(names))])
+    return alt.Scale(domain=list(names), range=[_COLOURS[i % len(_COLOURS)] for i in range(len(names))])
