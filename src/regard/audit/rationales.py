@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -187,7 +188,7 @@ def _measure(
     name: str,
     columns: Floats,
     which: int | tuple[int, int, int, int],
-    control: dict[str, float | None],
+    control: Mapping[str, Any],
 ) -> Measure:
     if isinstance(which, int):
         return context.measure(name, columns[:, which], **control)

@@ -30,6 +30,7 @@ class Shape:
     scale: float
     dropout: float
     word_dropout: float = 0.0
+    attention: Literal["learned", "frozen", "flat"] = "learned"
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
@@ -63,6 +64,9 @@ class AttentionNetwork(nn.Module):
         nn.init.uniform_(self.embedding.weight, -0.1, 0.1)
         nn.init.normal_(self.attention.query)
         nn.init.uniform_(self.output.weight, -1.0, 1.0)
+        if shape.attention == "flat":
+            nn.init.zeros_(self.attention.query)
+        self.attention.requires_grad_(shape.attention == "learned")
 
     def forward(self, ids: Tensor) -> Tensor:
         """The score of each text on each side.
@@ -82,7 +86,11 @@ class AttentionNetwork(nn.Module):
         if self.training and self.shape.word_dropout:
             e = e * (torch.rand(ids.shape, device=e.device) >= self.shape.word_dropout)[..., None]
         h = self.encoder(e, keep)
-        return h, self.attention(h, mask=None if bool(keep.all()) else keep)
+        mask = None if bool(keep.all()) else keep
+        if self.shape.attention == "learned":
+            return h, self.attention(h, mask=mask)
+        # What is not learned is no way for the loss to reach h by, either.
+        return h, self.attention(h.detach(), h, mask=mask)
 
     def _thinned(self, x: Tensor) -> Tensor:
         return thinned(x, self.shape.dropout) if self.training and self.shape.dropout else x
