@@ -131,6 +131,12 @@ def test_the_published_search_comes_close_where_everything_is_allowed():
     np.testing.assert_allclose(by_search, exact, rtol=0.1)
 
 
+def test_a_text_whose_probability_no_candidate_keeps_counts_as_zero():
+    found = read(network("average"), documents(4, (12,) * 3))
+
+    np.testing.assert_array_equal(searched(found, 0.0, seed=0), 0.0)
+
+
 def test_tau_and_its_significance_are_those_of_scipy():
     rng = np.random.default_rng(0)
     starts = np.array([0, 5, 17, 19, 40])
