@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from regard.models.progress import Report
 from regard.reproduce import pooled_charts as charts
 from regard.reproduce.data import load
@@ -154,7 +152,7 @@ def _detail(found: Found, sets: Sequence[str], models: Sequence[str]) -> list[Se
                         load(data).title,
                         model,
                         pair,
-                        f"{mean_of(results, 'agreement', pair, 'mean')} ({low:.3f} to {high:.3f})",
+                        f"{mean_of(results[:1], 'agreement', pair, 'mean')} ({low:.3f} to {high:.3f})",
                         mean_of(results, "agreement", pair, "deviation"),
                         " / ".join(sides),
                         beside(
@@ -171,7 +169,7 @@ def _detail(found: Found, sets: Sequence[str], models: Sequence[str]) -> list[Se
         "data",
         "model",
         "pair",
-        "mean tau (95% interval, seed 0)",
+        "mean tau of seed 0 (95% interval)",
         "deviation",
         "predicted negative / positive",
         "p ≤ 0.05",
@@ -200,18 +198,19 @@ def _permutation(found: Found, sets: Sequence[str], models: Sequence[str]) -> Se
         shown.append(drawn(f"permutation-{data}", caption, charts.permutations(boxes, BINS)))
         rows = []
         for model, results in of.items():
-            lead = [of_all(results, "permutation", "lead under shuffles", k) for k in (0, 1)]
+            first = results[0]["permutation"]
+            mean, deviation = first["lead under shuffles"]
             rows.append(
                 [
                     model,
-                    mean_of(results, "permutation", "mean"),
-                    *(_bin(results, k) for k in range(BINS)),
-                    mean_of(results, "permutation", "lead", digits=2),
-                    f"{np.mean(lead[0]):.2f} ± {np.mean(lead[1]):.2f}",
+                    f"{first['mean']:.3f}",
+                    *(_bin(first["bins"], k) for k in range(BINS)),
+                    f"{first['lead']:.2f}",
+                    f"{mean:.2f} ± {deviation:.2f}",
                 ]
             )
         spans = [f"{k / BINS:g} to {(k + 1) / BINS:g}" for k in range(BINS)]
-        head = [f"{title}, mean of median |Δp|", "all texts", *spans, "lead", "lead under all shuffles"]
+        head = [f"{title}, seed 0: mean of median |Δp|", "all texts", *spans, "lead", "lead under all shuffles"]
         shown.append(Table(head, rows))
     text = (
         "The weights of a text are shuffled among its words 100 times. The paper shows this as pictures and gives no "
@@ -222,9 +221,9 @@ def _permutation(found: Found, sets: Sequence[str], models: Sequence[str]) -> Se
     return Section("Shuffled attention", text, shown)
 
 
-def _bin(results: Sequence[dict[str, Any]], k: int) -> str:
-    """The mean over the texts of a span of largest weights, of the first seed."""
-    boxes = [box for box in results[0]["permutation"]["bins"] if box["bin"] == k]
+def _bin(found: Sequence[dict[str, Any]], k: int) -> str:
+    """The mean over the texts of a span of largest weights."""
+    boxes = [box for box in found if box["bin"] == k]
     documents = sum(box["documents"] for box in boxes)
     if not documents:
         return "–"
