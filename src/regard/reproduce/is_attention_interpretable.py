@@ -220,7 +220,9 @@ def _sets(found: Found, run: Sequence[tuple[str, str]]) -> Section:
     text = (
         "Weights are erased in the order of a ranking until the decision changes. The gradient is ∂p/∂weight, signed, "
         "as in the paper. A text whose decision never changes counts as 1; the third number leaves such texts out, as "
-        "the paper does, and is to be read beside their share. The random row is the mean of 20 orders."
+        "the paper does, and is to be read beside their share. The random row is the mean of 20 orders. Weight × "
+        "gradient is what a word adds to the score, but for the output's bias: that it comes close to the optimum "
+        "follows from the network, whatever it has learned."
     )
     return Section("Sets erased", text, shown)
 
