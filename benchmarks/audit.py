@@ -12,7 +12,7 @@ from captum.attr import FeatureAblation
 from common import THREADS, imdb, seconds, versions, write
 from regard import AttentionClassifier
 from regard.audit import audit
-from regard.audit.linear import LinearBatch, ModelSource
+from regard.audit.linear import Covers, LinearBatch, ModelSource
 from regard.audit.view import View
 
 ROUNDS, CAPTUM, ADVERSARIES, LONG = 3, 20, 4, 5000
@@ -132,6 +132,32 @@ def long_flip(model):
     return 1000 * min(seconds(batch.fewest)[0] for _ in range(10)), int(batch.fewest()[0])
 
 
+def long_words(source, texts):
+    """Milliseconds for the fewest words of some reviews as one text of ``LONG`` words, with their pairs."""
+    text = " ".join(" ".join(texts).split()[:LONG])
+    return timed_words(next(iter(source.batches([text]))))
+
+
+def stubborn_words():
+    """The same where prices settle nothing: pairs that are all alike, of which one word alone is no use to remove."""
+    words, pairs = np.arange(LONG), np.arange(0, LONG, 2)
+    first, length = np.append(words, pairs), np.append(np.full(LONG, 1), np.full(len(pairs), 2))
+    says = np.append(np.where(words < LONG - 10, 1.0, -12.0), np.where(pairs < LONG - 10, -1.9, 0.0))
+    order = np.argsort(first, kind="stable")
+    covers = Covers(first[order].astype(np.int32), length[order].astype(np.int32), np.array([0, LONG]))
+    units = np.arange(len(order))
+    starts = np.array([0, len(order)])
+    return timed_words(
+        LinearBatch(0, starts, units, np.zeros(len(order)), says[order][:, None], np.zeros(1), units, covers)
+    )
+
+
+def timed_words(batch):
+    """Milliseconds, the number of known words, and the fewest of them that must go."""
+    fewest = int(batch.fewest_words()[0])
+    return 1000 * min(seconds(batch.fewest_words)[0] for _ in range(10)), int(batch.covers.starts[-1]), fewest
+
+
 def main():
     torch.set_num_threads(THREADS)
     (texts, labels), (new, truth) = imdb()
@@ -190,9 +216,14 @@ def main():
             f"{found.mean():.4f} | {int((found > exact + 1e-9).sum())} |"
         )
     took, k = long_flip(model)
+    slowly, words, few = long_words(source, new[:100])
+    worst, _, many_gone = stubborn_words()
     lines += [
         "",
         f"**Minimal flip set** of a text of {LONG:,} words and phrases: {took:.2f} ms ({k} of them).",
+        "",
+        f"**Fewest words**, each taking its pairs along, of reviews joined to {words:,} known words: {slowly:.2f} ms "
+        f"({few} of them); where prices settle nothing, of {LONG:,} words: {worst:.1f} ms ({many_gone:,} of them).",
         "",
         versions("numpy", "numba", "torch", "captum"),
     ]

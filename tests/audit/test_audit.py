@@ -345,6 +345,12 @@ def test_attention_can_be_held(corpus, attention):
     assert (np.ptp(held.attention) == 0) == (attention == "flat")
 
 
-def test_held_attention_needs_the_table(corpus):
-    with pytest.raises(SettingError, match="`attention` must be 'learned'"):
-        AttentionClassifier(attention="flat", width=5).fit(["a", "b"], [0, 1])
+@pytest.mark.parametrize("width", [2, 5])
+def test_flat_attention_is_a_plain_average(corpus, width):
+    train = corpus.part("train")
+    texts, labels = train.texts[:200], train.labels[:200]
+
+    held = AttentionClassifier(attention="flat", width=width, n_threads=1, epochs=2).fit(texts, labels).model_
+
+    assert np.ptp(held.attention) == 0
+    assert np.ptp(held.polarity) > 0

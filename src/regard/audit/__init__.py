@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from regard.audit.auditing import audit
+from regard.audit.eraser import read_evidence
 from regard.audit.linear import ModelSource
 from regard.audit.queried import FunctionSource
 from regard.audit.result import Audit, Result, Verdict
@@ -21,4 +22,5 @@ __all__ = [
     "Span",
     "Verdict",
     "audit",
+    "read_evidence",
 ]

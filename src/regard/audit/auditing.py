@@ -17,6 +17,7 @@ from regard.audit.adversarial import Adversarial
 from regard.audit.agreement import Agreement
 from regard.audit.comprehensiveness import Comprehensiveness
 from regard.audit.curves import Curves
+from regard.audit.eraser import WordSpans
 from regard.audit.examples import candidates, examples
 from regard.audit.flips import Flips
 from regard.audit.health import Health
@@ -26,14 +27,17 @@ from regard.audit.monotonicity import Monotonicity
 from regard.audit.permutation import Permutation
 from regard.audit.plausibility import Marks, Plausibility
 from regard.audit.randomisation import Randomisation
+from regard.audit.rationales import Rationales
 from regard.audit.result import Audit, Result
 from regard.audit.retraining import retrained
 from regard.audit.robustness import Infidelity, Sensitivity
 from regard.audit.sampling import Sampling, holm
+from regard.audit.scores_file import FileSource
 from regard.audit.single_weight import SingleWeight
 from regard.audit.source import Source
 from regard.audit.verdict import verdict
 from regard.audit.view import DRAWS, View
+from regard.audit.word_flips import WordFlips
 from regard.errors import DataError, SettingError
 from regard.models.inputs import as_labels, as_texts, labels_like
 from regard.models.model import Model
@@ -51,6 +55,7 @@ def audit(
     tests: Literal["quick", "full"] = "quick",
     train: tuple[Any, Any] | None = None,
     marks: Marks | None = None,
+    evidence: Sequence[WordSpans | None] | None = None,
     name: str = "model",
     seeds: int = 8,
     seed: int = 0,
@@ -72,6 +77,8 @@ def audit(
         Texts and labels to train those on; needed for ``"full"``.
     marks
         For each text the spans, (start, end), that people marked as reasons, if there are any.
+    evidence
+        For each text the spans of words that people marked, as ``eraser.read_evidence`` reads them from a file.
     name
         What to call the model.
     seeds
@@ -99,6 +106,11 @@ def audit(
         if len(marks) != len(texts):
             raise DataError(f"`marks` must have an entry for each of the {len(texts)} texts; got {len(marks)}.")
         looking.append(Plausibility(source, texts, marks))
+    if evidence is not None:
+        if len(evidence) != len(texts):
+            raise DataError(f"`evidence` must have an entry for each of the {len(texts)} texts; got {len(evidence)}.")
+        hard = source.hard if isinstance(source, FileSource) else None
+        looking.append(Rationales(source, texts, evidence, None if hard is None else [hard[text] for text in texts]))
     clock = {each.name: 0.0 for each in looking}
     views = (View(batch, seed, DRAWS, -(-len(texts) // _SAMPLE)) for batch in source.batches(texts))
     seen, main = _look(looking, views, len(texts), clock, report, n_threads)
@@ -173,8 +185,10 @@ def inspections(source: Source) -> list[Inspection]:
     always: list[Inspection] = [Flips(), Comprehensiveness(), Curves(), Monotonicity(), Agreement()]
     if not isinstance(source, ModelSource):
         return always
+    words = [WordFlips()] if source.phrases else []
     return [
         *always,
+        *words,
         Permutation(),
         Adversarial(),
         SingleWeight(),

@@ -10,12 +10,47 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from regard.audit import kernels
+from regard.audit import kernels, word_kernels
 from regard.audit.source import SHARES, Batch, Erasure, Floats, Places, Span
 from regard.models.model import Model
 from regard.models.table import chunks, probabilities
 
 _DOCUMENTS = 500  # in a batch: it fits the cache, and there is work for every thread
+
+
+@dataclass(frozen=True)
+class Covers:
+    """The words that units cover; only words that the model knows are counted, each of which is a unit too.
+
+    Attributes
+    ----------
+    words : (units,)
+        The place of a unit's first word among those of its document; units stand in this order.
+    lengths : (units,)
+        How many words it has.
+    starts : (documents + 1,)
+        Where each document starts among all words.
+    """
+
+    words: NDArray[np.int32]
+    lengths: NDArray[np.int32]
+    starts: Places
+
+    @property
+    def of_units(self) -> tuple[NDArray[np.int32], NDArray[np.int32], Places]:
+        """As the kernels take them."""
+        return self.words, self.lengths, self.starts
+
+    def share_out(self, values: Floats, unit_starts: Places) -> Floats:
+        """What units have, divided evenly among their words: (words,)."""
+        sizes = np.diff(unit_starts)
+        at = self.words + np.repeat(self.starts[:-1], sizes)
+        parts = values / self.lengths
+        out = np.zeros(int(self.starts[-1]))
+        for further in range(int(self.lengths.max(initial=0))):
+            longer = self.lengths > further
+            out += np.bincount(at[longer] + further, parts[longer], len(out))
+        return out
 
 
 @dataclass(frozen=True)
@@ -40,6 +75,8 @@ class LinearBatch:
         The score of a document in which nothing speaks.
     rows : (units,)
         The row of the model's vocabulary.
+    covers : Covers, optional
+        The words that each unit covers, where there are phrases; otherwise every unit is a word.
     """
 
     first: int
@@ -49,6 +86,7 @@ class LinearBatch:
     polarity: NDArray[np.floating[Any]]
     bias: Floats
     rows: NDArray[np.integer[Any]]
+    covers: Covers | None = None
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -196,6 +234,54 @@ class LinearBatch:
         kernels.minimal_flip(self.attention, self.said, *self._all, self.explained, smallest, rival)
         return smallest
 
+    # -- removing words, where phrases speak too -----------------------------------------------------------------
+
+    @property
+    def _words(self) -> Covers:
+        if self.covers is not None:
+            return self.covers
+        place = np.arange(len(self.ids)) - np.repeat(self.starts[:-1], np.diff(self.starts))
+        return Covers(place.astype(np.int32), np.ones(len(self.ids), np.int32), self.starts)
+
+    def fewest_words(self) -> Places:
+        """The exact optimum over sets of words, -1 where it is not known: see ``word_kernels.fewest_words``."""
+        smallest = np.empty(len(self), np.int64)
+        word_kernels.fewest_words(
+            self.attention, self.said, self.starts, *self._words.of_units, 0, len(self), self.explained, smallest
+        )
+        return smallest
+
+    def erase_words(self, order: NDArray[np.int32], documents: Places | None = None) -> Places:
+        """After how many removals the decision changes, 0 where it never does, -1 where that is not known or asked."""
+        flip = np.full(len(self), -1, np.int64)
+        some = np.arange(len(self)) if documents is None else documents
+        word_kernels.erase_words(
+            self.attention, self.said, self.starts, *self._words.of_units, some, self.explained, order, flip
+        )
+        return flip
+
+    def word_rankings(self) -> dict[str, Floats]:
+        """What claims to rank words: units' shares of attention and contribution divided evenly; leaving out."""
+        change = np.zeros(int(self._words.starts[-1]))
+        word_kernels.leave_words_out(
+            self.attention,
+            self.weights,
+            self.said,
+            self.bias,
+            self.scores,
+            self.starts,
+            *self._words.of_units,
+            0,
+            len(self),
+            self.explained,
+            change,
+        )
+        return {
+            "attention": self._words.share_out(self.weights, self.starts),
+            "contribution": self._words.share_out(self.contribution, self.starts),
+            "leave one out": change,
+        }
+
     # -- moving the weights --------------------------------------------------------------------------------------
 
     def adversary(self, eps: float) -> tuple[Floats, Places, Floats]:
@@ -253,7 +339,12 @@ class ModelSource:
     @property
     def units(self) -> str:
         """Phrases are units of their own, where the model has any."""
-        return "words and phrases" if self.model.word_table.vocabulary.ngrams > 1 else "words"
+        return "words and phrases" if self.phrases else "words"
+
+    @property
+    def phrases(self) -> bool:
+        """Whether units may be longer than a word."""
+        return self.model.exact and self.model.word_table.vocabulary.ngrams > 1
 
     @property
     def removal(self) -> str:
@@ -285,10 +376,9 @@ class ModelSource:
             ids = grams[:, starts[0] : starts[-1]].T
             known = ids >= 0
             before = np.append(0, np.cumsum(known.sum(axis=1)))
-            rows = ids[known]
-            yield LinearBatch(
-                first + a, before[starts - starts[0]], rows, table.attention, table.polarity, table.bias, rows
-            )
+            rows, units = ids[known], before[starts - starts[0]]
+            covers = _covers(known, starts - starts[0]) if table.vocabulary.ngrams > 1 else None
+            yield LinearBatch(first + a, units, rows, table.attention, table.polarity, table.bias, rows, covers)
 
     def _attended(self, texts: Sequence[str], first: int) -> Iterator[LinearBatch]:
         for a in range(0, len(texts), _DOCUMENTS):
@@ -300,3 +390,12 @@ class ModelSource:
             yield LinearBatch(
                 first + a, starts, np.arange(len(rows)), attention, polarity, np.asarray(self.model.bias), rows
             )
+
+
+def _covers(known: NDArray[np.bool_], starts: Places) -> Covers:
+    """From which rows begin at which token, (tokens, levels), to the words of each unit."""
+    before = np.append(0, np.cumsum(known[:, 0]))
+    token, level = np.nonzero(known)
+    word_starts = before[starts]
+    document = np.searchsorted(starts, token, side="right") - 1
+    return Covers((before[token] - word_starts[document]).astype(np.int32), (level + 1).astype(np.int32), word_starts)

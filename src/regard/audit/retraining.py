@@ -1,11 +1,12 @@
-"""What other trainings on the same texts show: without attention, with other seeds, and with nothing to learn."""
+"""What other trainings on the same texts show: without attention, with other seeds, with nothing to learn, and more."""
 
 from __future__ import annotations
 
+import importlib.util
 import math
 import time
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,13 +16,16 @@ from regard.audit import kernels
 from regard.audit.inspection import Context
 from regard.audit.linear import LinearBatch, ModelSource
 from regard.audit.result import Measure, Result
-from regard.audit.source import Floats
+from regard.audit.source import Floats, Source
+from regard.corpus.splits import stratified_mask
 from regard.errors import DataError
-from regard.models.attention_classifier import AttentionClassifier
+from regard.lazy import fetch
+from regard.models.estimator import TextClassifier
 from regard.models.inputs import as_labels, as_texts
 from regard.models.model import Model
 from regard.models.progress import Report
-from regard.models.table import TableModel, probabilities
+from regard.models.settings import seed_of
+from regard.models.table import probabilities
 from regard.tokens.threads import in_threads
 
 _NOTHING = "nothing is removed; a model is trained anew"
@@ -35,7 +39,7 @@ def retrained(
     n_threads: int | None,
     report: Report,
 ) -> list[Result]:
-    """Uniform and frozen attention, other seeds, shuffled labels.
+    """Uniform and frozen attention, other seeds, shuffled labels, imposed weights, an adversary.
 
     Parameters
     ----------
@@ -47,26 +51,17 @@ def retrained(
         How many further seeds.
     """
     source = context.source
-    reason = None
-    if not (isinstance(source, ModelSource) and isinstance(source.model, TableModel)):
-        reason = "only tables of `AttentionClassifier` are trained anew here"
-    elif train is None:
-        reason = "the texts that the model was trained on were not given"
-    elif source.model.space is not None:
-        reason = "the model was learned as vectors, and only tables can be trained with equal attention"
-    elif "parameters" not in source.model.about:
-        reason = "the model does not say how it was trained"
+    reason = _unfit(source, train)
     if reason is not None:
         return [_skipped(name, title, reason) for name, title in _TITLES.items()]
     assert isinstance(source, ModelSource)
-    assert isinstance(source.model, TableModel)
     assert train is not None
     texts = as_texts(train[0])
     labels = as_labels(train[1], len(texts))
-    trainer = _Trainer(source.model, texts, labels, n_threads)
-    total = seeds + 3
+    trainer = _Trainer.of(source.model, texts, labels, n_threads)
+    total = seeds + 5
 
-    def learn(step: int, **changes: Any) -> tuple[TableModel, float]:
+    def learn(step: int, **changes: Any) -> tuple[Model, float]:
         report("Training", step / total)
         began = time.perf_counter()
         model = trainer.learn(**changes)
@@ -83,6 +78,17 @@ def retrained(
         _labels(context, base, learn(2, shuffled=context.seed), n_threads),
         _seeds(context, base, [learn(3 + i, random_state=i + 1) for i in range(seeds)], seen, n_threads),
     ]
+    report("Training", (seeds + 3) / total)
+    if importlib.util.find_spec("torch") is None:
+        reason = "it needs the extra torch: pip install 'regard[torch]'"
+        results += [_skipped(name, _TITLES[name], reason) for name in _WITH_TORCH]
+    else:
+        from regard.audit.guided import guided
+        from regard.audit.trained_adversary import trained_adversary
+
+        adversary, weights = trained_adversary(context, base, texts, n_threads)
+        report("Training", (seeds + 4) / total)
+        results += [guided(context, base, texts, labels, weights, n_threads), adversary]
     return [replace(result, notes=(*result.notes, *notes)) for result in results]
 
 
@@ -90,28 +96,73 @@ _TITLES = {
     "uniform attention": "Is attention needed at all?",
     "label randomisation": "Does a model that learned nothing give the same map?",
     "seeds": "How different are the maps of equally good models?",
+    "guided": "Do its weights point at words that say something by themselves?",
+    "trained adversary": "Can another model decide alike and attend elsewhere?",
 }
+_WITH_TORCH = ("guided", "trained adversary")
+
+
+def _unfit(source: Source, train: tuple[Any, Any] | None) -> str | None:
+    """Why a model cannot be trained anew."""
+    if not isinstance(source, ModelSource) or source.model.kind not in _ESTIMATORS:
+        return f"only models of {' and '.join(_ESTIMATORS)} are trained anew here"
+    if train is None:
+        return "the texts that the model was trained on were not given"
+    if "parameters" not in source.model.about:
+        return "the model does not say how it was trained"
+    return None
 
 
 def _skipped(name: str, title: str, reason: str) -> Result:
     return Result(name, title, "", "", _NOTHING, "", skipped=reason)
 
 
+# What is trained anew, and where its estimator is.
+_ESTIMATORS = {
+    "AttentionClassifier": "regard.models.attention_classifier",
+    "NeuralAttentionClassifier": "regard.models.neural_classifier",
+}
+
+
+@dataclass(frozen=True)
 class _Trainer:
-    """Trains as the model was trained, with something changed."""
+    """Trains as the model was trained, with something changed.
 
-    def __init__(self, model: TableModel, texts: list[str], labels: NDArray[Any], n_threads: int | None) -> None:
-        self._parameters = {
-            k: v for k, v in model.about["parameters"].items() if k in AttentionClassifier().get_params()
-        }
-        self._texts, self._labels, self._n_threads = texts, labels, n_threads
+    A network takes its words from the texts that are not held out, and which those are depends on the seed: they are
+    held out here once, by the model's own seed, so that all trainings have the same words.
+    """
 
-    def learn(self, *, shuffled: int | None = None, **changes: Any) -> TableModel:
-        labels = self._labels
+    estimator: type[TextClassifier]
+    parameters: dict[str, Any]
+    texts: list[str]
+    labels: NDArray[Any]
+    held_out: tuple[list[str], NDArray[Any]] | None
+    n_threads: int | None
+
+    @classmethod
+    def of(cls, model: Model, texts: list[str], labels: NDArray[Any], n_threads: int | None) -> _Trainer:
+        estimator = fetch(_ESTIMATORS[model.kind], model.kind)
+        asked = estimator.from_model(model).get_params()
+        parameters = {**asked, "n_threads": n_threads, "verbose": False}
+        parameters["random_state"] = parameters["random_state"] or 0  # an audit is the same whenever it is made
+        fraction = parameters["validation_fraction"]
+        if model.kind == "AttentionClassifier" or not fraction:
+            return cls(estimator, parameters, texts, labels, None, n_threads)
+        parameters["checkpoint"] = None
+        codes = np.unique(labels, return_inverse=True)[1]
+        out = stratified_mask(codes, fraction, seed_of(parameters["random_state"]))
+        held_out = [texts[i] for i in np.flatnonzero(out)], labels[out]
+        kept = [texts[i] for i in np.flatnonzero(~out)], labels[~out]
+        return cls(estimator, parameters, *kept, held_out if out.any() else None, n_threads)
+
+    def learn(self, *, shuffled: int | None = None, **changes: Any) -> Model:
+        labels, held_out = self.labels, self.held_out
         if shuffled is not None:
-            labels = np.random.default_rng([shuffled, 6]).permutation(labels)
-        classifier = AttentionClassifier(**{**self._parameters, **changes, "n_threads": self._n_threads})
-        model: TableModel = classifier.fit(self._texts, labels).model_
+            generator = np.random.default_rng([shuffled, 6])
+            labels = generator.permutation(labels)
+            held_out = held_out and (held_out[0], generator.permutation(held_out[1]))
+        classifier = self.estimator(**{**self.parameters, **changes})
+        model: Model = classifier.fit(self.texts, labels, validation=held_out).model_
         return model
 
 
@@ -122,7 +173,7 @@ def _correct(model: Model, context: Context) -> Floats:
     return np.where(known >= 0, (place == known).astype(np.float64), np.nan)
 
 
-def _uniform(context: Context, model: TableModel, trained: list[tuple[TableModel, float]]) -> Result:
+def _uniform(context: Context, model: Model, trained: list[tuple[Model, float]]) -> Result:
     if context.labels is None:
         return _skipped("uniform attention", _TITLES["uniform attention"], "the labels of the texts were not given")
     own = _correct(model, context)
@@ -147,7 +198,7 @@ def _uniform(context: Context, model: TableModel, trained: list[tuple[TableModel
     )
 
 
-def _labels(context: Context, model: TableModel, trained: tuple[TableModel, float], n_threads: int | None) -> Result:
+def _labels(context: Context, model: Model, trained: tuple[Model, float], n_threads: int | None) -> Result:
     taus = _over_batches(context, [model, trained[0]], _tau_pair, n_threads)
     return Result(
         "label randomisation",
@@ -164,8 +215,8 @@ def _labels(context: Context, model: TableModel, trained: tuple[TableModel, floa
 
 def _seeds(
     context: Context,
-    model: TableModel,
-    trained: list[tuple[TableModel, float]],
+    model: Model,
+    trained: list[tuple[Model, float]],
     seen: Mapping[str, Floats],
     n_threads: int | None,
 ) -> Result:
@@ -196,25 +247,32 @@ def _seeds(
     )
 
 
-def _over_batches(context: Context, models: list[TableModel], measure: Any, n_threads: int | None) -> dict[str, Floats]:
+def _over_batches(
+    context: Context,
+    models: Sequence[Model],
+    measure: Callable[[list[LinearBatch]], dict[str, Floats]],
+    n_threads: int | None,
+) -> dict[str, Floats]:
     """Show the same units to several models, which share their vocabulary."""
     if not all(_same_rows(models[0], other) for other in models):
         raise DataError("Models of the same texts must have the same words; these were changed between trainings.")
+    if all(model.exact for model in models):
+        tables = [model.word_table for model in models]
 
-    def look(batch: Any) -> dict[str, Floats]:
-        assert isinstance(batch, LinearBatch)
-        seen = [replace(batch, loudness=m.attention, polarity=m.polarity, bias=m.bias) for m in models]
-        found: dict[str, Floats] = measure(seen)
-        return found
+        def look(batch: Any) -> dict[str, Floats]:
+            assert isinstance(batch, LinearBatch)
+            return measure([replace(batch, loudness=t.attention, polarity=t.polarity, bias=t.bias) for t in tables])
 
-    source = ModelSource(models[0], n_threads=n_threads)
-    parts = in_threads(look, source.batches(context.texts), n_threads)
+        parts = in_threads(look, ModelSource(models[0], n_threads=n_threads).batches(context.texts), n_threads)
+    else:  # words read their neighbours, so every model reads the texts itself
+        readings = [ModelSource(model, n_threads=n_threads).batches(context.texts) for model in models]
+        parts = [measure(list(batches)) for batches in zip(*readings, strict=True)]
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
-def _same_rows(one: TableModel, other: TableModel) -> bool:
+def _same_rows(one: Model, other: Model) -> bool:
     """Whether the same words and phrases have the same rows: they depend on the texts, not on labels or seeds."""
-    mine, theirs = one.vocabulary, other.vocabulary
+    mine, theirs = one.word_table.vocabulary, other.word_table.vocabulary
     return (
         np.array_equal(mine.arena, theirs.arena)
         and np.array_equal(mine.ends, theirs.ends)

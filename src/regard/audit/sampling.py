@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -63,6 +63,18 @@ class Sampling:
         means = together[number > 0] / number[number > 0]
         low, high = np.quantile(means.astype(np.float64), [0.025, 0.975])
         return centre + float(low), centre + float(high)
+
+    def interval_of(self, columns: Floats, of: Callable[[Floats], Floats]) -> tuple[float, float]:
+        """The 95% bootstrap interval of what is made of sums over documents, such as a quotient of two.
+
+        Parameters
+        ----------
+        columns : (documents, m)
+        of : function
+            Sums (resamples, m) to numbers (resamples,).
+        """
+        low, high = np.quantile(of((self._times @ columns.astype(np.float32)).astype(np.float64)), [0.025, 0.975])
+        return float(low), float(high)
 
     def difference(self, one: Floats, two: Floats) -> float:
         """The p value of the paired sign-flip test, by which the signs of ``one - two`` may be a coin's.

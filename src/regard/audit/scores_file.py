@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import regex
 
+from regard.audit.eraser import WordSpans, hard_spans, json_lines, word_places
 from regard.audit.queried import FunctionSource
 from regard.errors import DataError
 from regard.models.model import Model
 from regard.models.table import probabilities
 from regard.tokens import tokenize
-
-_WORD = regex.compile(r"\S+")
 
 
 class FileSource(FunctionSource):
@@ -28,7 +25,16 @@ class FileSource(FunctionSource):
         {"text": "...", "scores": [...]}   for each word, as `regard explain` cuts them
         {"text": "...", "tokens": [{"start", "end"}], "scores"}   for each of these spans; scores may be {name: [...]}
         {"annotation_id": "...", "rationales": [{"soft_rationale_predictions": [...]}]}     ERASER, words by spaces
+
+    With ERASER's ``hard_rationale_predictions`` alone, the words they hold have the score 1 and the others 0.
+
+    Attributes
+    ----------
+    hard : dict of text to spans, or None
+        The words that ``hard_rationale_predictions`` hold, if every line has them.
     """
+
+    hard: dict[str, WordSpans] | None = None
 
     @classmethod
     def read(cls, path: str | os.PathLike[str], model: Any, texts: Sequence[str]) -> FileSource:
@@ -44,53 +50,47 @@ class FileSource(FunctionSource):
             The texts of the audit.
         """
         inner: Model = getattr(model, "model_", model)
-        lines = _lines(Path(path))
+        lines = json_lines(Path(path))
         by_text = {line["text"]: line for line in lines if isinstance(line.get("text"), str)}
         if not by_text and len(lines) != len(texts):
             raise DataError(
                 f"{path} must have a line for each of the {len(texts)} texts, or name each text; it "
                 f"has {len(lines)} lines."
             )
-        found = {}
+        found, hard = {}, {}
         for i, text in enumerate(texts):
             line = by_text.get(text) if by_text else lines[i]
             if line is None:
                 raise DataError(
                     f"{path} has no scores for text {i}, {text[:40]!r}: add its line, or leave the text out."
                 )
-            found[text] = _read(line, text, f"{path}, text {i}")
-        return cls(
+            where = f"{path}, text {i}"
+            found[text] = _read(line, text, where)
+            spans = hard_spans(line, text, where) if "rationales" in line else None
+            if spans is not None:
+                hard[text] = spans
+        source = cls(
             lambda some: probabilities(inner.scores(some)),
             lambda text: found[text][1],
             inner.classes,
             lambda text: found[text][0],
             Path(path).name,
         )
-
-
-def _lines(path: Path) -> list[dict[str, Any]]:
-    lines = []
-    for number, written in enumerate(path.read_text("utf-8-sig").splitlines(), 1):
-        if not written.strip():
-            continue
-        try:
-            line = json.loads(written)
-        except ValueError as error:
-            raise DataError(f"{path} must be JSON Lines; line {number} is no JSON: {error}.") from error
-        if not isinstance(line, dict):
-            raise DataError(f"{path} must have an object on each line; line {number} is a {type(line).__name__}.")
-        lines.append(line)
-    return lines
+        source.hard = hard if len(hard) == len(found) else None
+        return source
 
 
 def _read(line: Mapping[str, Any], text: str, where: str) -> tuple[list[tuple[int, int]], dict[str, Any]]:
     """Spans, and scores by name."""
     if "rationales" in line:
-        rationales = line["rationales"]
-        soft = rationales[0].get("soft_rationale_predictions") if rationales else None
+        places = word_places(text)
+        soft = line["rationales"][0].get("soft_rationale_predictions") if line["rationales"] else None
         if soft is None:
-            raise DataError(f"{where} must have soft_rationale_predictions; hard ones rank nothing.")
-        return [match.span() for match in _WORD.finditer(text)], {"scores": np.asarray(soft, np.float64)}
+            hard = hard_spans(line, text, where)
+            if hard is None:
+                raise DataError(f"{where} must have soft_rationale_predictions or hard_rationale_predictions.")
+            soft = [float(any(start <= i < end for start, end in hard)) for i in range(len(places))]
+        return places, {"scores": np.asarray(soft, np.float64)}
     if "scores" not in line:
         raise DataError(f"{where} must have `scores` or `rationales`; it has {', '.join(line) or 'nothing'}.")
     scores = line["scores"] if isinstance(line["scores"], Mapping) else {"scores": line["scores"]}

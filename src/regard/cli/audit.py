@@ -23,6 +23,9 @@ def audit(
     scores: Annotated[
         Path | None, typer.Option(help="Audit scores computed elsewhere: JSON Lines, ERASER's format too.")
     ] = None,
+    evidence: Annotated[
+        Path | None, typer.Option(help="What people marked in the texts: ERASER's JSON Lines, with its docs beside it.")
+    ] = None,
     text: Annotated[str | None, typer.Option(help="The column of texts, if it is not found by itself.")] = None,
     label: Annotated[str | None, typer.Option(help="The column of labels, if it is not found by itself.")] = None,
     encoding: Annotated[str, typer.Option(help="Of the data.")] = "utf-8",
@@ -62,7 +65,7 @@ def audit(
     printed = json is not None and str(json) == "-"
     for option, out in (("--json", None if printed else json), ("--html", html)):
         if out is not None:
-            check_out(out, option, model, data, train, scores)
+            check_out(out, option, model, data, train, scores, evidence)
     asked = gates(fail_under or [], fail_over or [])
     loaded = load_model(model)
     say = console(quiet or printed)
@@ -86,6 +89,11 @@ def audit(
         from regard.audit.scores_file import FileSource
 
         subject = FileSource.read(scores, loaded, texts.texts)
+    marked = None
+    if evidence is not None:
+        from regard.audit import read_evidence
+
+        marked = read_evidence(evidence, texts.texts)
     with progress_bar(not quiet) as report:
         found = run(
             subject,
@@ -93,6 +101,7 @@ def audit(
             texts.labels,
             tests=tests,  # type: ignore[arg-type]
             train=None if training is None else (training.texts, training.labels),
+            evidence=marked,
             name=model.stem,
             seeds=seeds,
             seed=seed,

@@ -16,6 +16,7 @@ def reproduce(
     figure: Annotated[str | None, typer.Option(help="Which of its figures.")] = None,
     data: Annotated[list[str] | None, typer.Option(help="Only this data set; may be repeated.")] = None,
     model: Annotated[list[str] | None, typer.Option(help="Only this model of a table; may be repeated.")] = None,
+    encoder: Annotated[list[str] | None, typer.Option(help="Only this encoder; may be repeated.")] = None,
     scale: Annotated[list[float] | None, typer.Option(help="Only this λ of a table; may be repeated.")] = None,
     seeds: Annotated[int, typer.Option(help="Seeds to take the mean of.", min=1)] = 3,
     quick: Annotated[bool, typer.Option("--quick", help="Few texts and epochs: a look at how it works.")] = False,
@@ -55,7 +56,7 @@ def reproduce(
             f"Name one part of {paper}: {', '.join('--' + part for part in found.parts)}; got {len(asked)}."
         )
     chosen = tuple(data or ()), tuple(model or ()), tuple(scale or ())
-    what = Asked(asked[0], *chosen, seeds, quick, out, processes or thread_count(None), finished)
+    what = Asked(asked[0], *chosen, seeds, quick, out, processes or thread_count(None), finished, tuple(encoder or ()))
     with progress_bar(not quiet) as report:
         page = found.reproduce(what, report)
     say.print(f"The page is in {page}, and beside it as HTML.", markup=False)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from regard.errors import DataError, SettingError
+from regard.errors import DataError
 from regard.models.estimator import TextClassifier
 from regard.models.progress import progress_bar
 from regard.models.settings import checked, one_of, whole
@@ -41,8 +41,9 @@ class AttentionClassifier(TextClassifier):
         W are learned too. What comes of it is a table all the same, which keeps its vectors (``model_.vectors``). The
         paper has width=100, ngrams=1, min_count=1.
     attention : "learned", "frozen" or "flat", default "learned"
-        Frozen attention stays as the counts start it; flat attention is the same for all words, which makes the model a
-        plain average. Both are there to find out what learned attention is worth, and need ``width=2``.
+        Frozen attention stays as the counts start it; with a larger width V stays as it was drawn, and vectors are
+        learned for W alone. Flat attention is the same for all words, which makes the model a plain average. Both are
+        there to find out what learned attention is worth.
     scale : float, default 10.0
         The λ of the paper: attention is loudness / scale. With two numbers steps are in proportion, so training takes
         the same path for every scale; it is the unit in which ``loudness_`` is written. With more it matters.
@@ -140,8 +141,6 @@ class AttentionClassifier(TextClassifier):
             whole(self.min_count, "min_count", at_least=1, instead=" or 'auto'")
         whole(self.width, "width", at_least=2)
         one_of(self.attention, "attention", ("learned", "frozen", "flat"))
-        if self.width > 2 and self.attention != "learned":
-            raise SettingError(f"`attention` must be 'learned' where `width` is above 2; got {self.attention!r}.")
         settings = checked(self, classes, codes)
         say_if_compiling(self.verbose)
         with progress_bar(self.verbose) as report:

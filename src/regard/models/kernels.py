@@ -287,6 +287,7 @@ def train_vectors(
     steps: int,
     dropout: float,
     seed: int,
+    learned: bool = True,
 ) -> int:
     """Go through documents once, in batches; after each batch its rows and the directions take a step of Adagrad.
 
@@ -314,6 +315,8 @@ def train_vectors(
     dropout, seed
         With this probability an occurrence of a row is left out, and a dimension of the vectors, for all texts of a
         batch alike: the gradient keeps its rank.
+    learned : bool
+        Whether anything is learned through the attention; otherwise V stays as it is, and vectors move for W alone.
 
     Returns
     -------
@@ -348,6 +351,8 @@ def train_vectors(
                 read_with[r, j] = min(max(x, -_STEEPEST), _STEEPEST)
         read_vectors(vectors, rows[:n], read_with, readings)
         slope_rows(places, times, ends[: m + 1], labels[documents], class_weight, readings[:n], d_readings[:n], weights)
+        if not learned:
+            d_readings[:n, 0] = 0.0
         now = rate / (1.0 + decay * steps)
         move_rows(vectors, squares, rows[:n], read_with, d_readings[:n], now, d_directions)
         for r in range(directions.shape[0]):

@@ -30,6 +30,7 @@ class Shape:
     scale: float
     dropout: float
     word_dropout: float = 0.0
+    attention: Literal["learned", "frozen", "flat"] = "learned"
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
@@ -63,6 +64,9 @@ class AttentionNetwork(nn.Module):
         nn.init.uniform_(self.embedding.weight, -0.1, 0.1)
         nn.init.normal_(self.attention.query)
         nn.init.uniform_(self.output.weight, -1.0, 1.0)
+        if shape.attention == "flat":
+            nn.init.zeros_(self.attention.query)
+        self.attention.requires_grad_(shape.attention == "learned")
 
     def forward(self, ids: Tensor) -> Tensor:
         """The score of each text on each side.
@@ -82,7 +86,11 @@ class AttentionNetwork(nn.Module):
         if self.training and self.shape.word_dropout:
             e = e * (torch.rand(ids.shape, device=e.device) >= self.shape.word_dropout)[..., None]
         h = self.encoder(e, keep)
-        return h, self.attention(h, mask=None if bool(keep.all()) else keep)
+        mask = None if bool(keep.all()) else keep
+        if self.shape.attention == "learned":
+            return h, self.attention(h, mask=mask)
+        # What is not learned is no way for the loss to reach h by, either.
+        return h, self.attention(h.detach(), h, mask=mask)
 
     def _thinned(self, x: Tensor) -> Tensor:
         return thinned(x, self.shape.dropout) if self.training and self.shape.dropout else x
@@ -168,11 +176,13 @@ class LstmEncoder(nn.Module):
     kernel is several times as fast as the one for packed sequences, and neither reads padding before a word.
     """
 
+    cell: type[nn.LSTM | nn.GRU] = nn.LSTM
+
     def __init__(self, shape: Shape) -> None:
         super().__init__()
         both = 2 if shape.bidirectional else 1
-        self.forwards = nn.LSTM(shape.dim, shape.hidden // both, batch_first=True)
-        self.backwards = nn.LSTM(shape.dim, shape.hidden // both, batch_first=True) if shape.bidirectional else None
+        self.forwards = self.cell(shape.dim, shape.hidden // both, batch_first=True)
+        self.backwards = self.cell(shape.dim, shape.hidden // both, batch_first=True) if shape.bidirectional else None
 
     def forward(self, e: Tensor, keep: Tensor) -> Tensor:
         """Each text by itself."""
@@ -184,6 +194,12 @@ class LstmEncoder(nn.Module):
         turned = torch.where(keep, last - place, place)[..., None]
         back = self.backwards(e.gather(1, turned.expand_as(e)))[0]
         return torch.cat([h, back.gather(1, turned.expand_as(back))], -1)
+
+
+class GruEncoder(LstmEncoder):
+    """The same with gated recurrent units."""
+
+    cell = nn.GRU
 
 
 class ConvEncoder(nn.Module):

@@ -43,6 +43,9 @@ class NeuralAttentionClassifier(TextClassifier):
         h = e, h = M e, an LSTM, or convolutions of ``widths`` (DP, DP-A, DP-L, and FLAN of Serrano and Smith 2019).
     score : "dot" or "additive", default "dot"
         DP or AD.
+    attention : "learned", "frozen" or "flat", default "learned"
+        Frozen attention keeps V and A as they were drawn, and the rest is learned through the values alone; flat
+        attention is the same for all words. Both are there to find out what learned attention is worth.
     scale : float, default 10.0
         λ: far below 1 attention settles on single words before it has learned which; from some 50 on it is nearly flat.
     dim : int, optional
@@ -120,6 +123,7 @@ class NeuralAttentionClassifier(TextClassifier):
         *,
         encoder: Literal["affine", "lstm", "conv"] | None = None,
         score: Literal["dot", "additive"] = "dot",
+        attention: Literal["learned", "frozen", "flat"] = "learned",
         scale: float = 10.0,
         dim: int | None = None,
         hidden: int | None = None,
@@ -146,6 +150,7 @@ class NeuralAttentionClassifier(TextClassifier):
     ) -> None:
         self.encoder = encoder
         self._score = score  # `score` is scikit-learn's method
+        self.attention = attention
         self.scale = scale
         self.dim = dim
         self.hidden = hidden
@@ -258,6 +263,7 @@ class NeuralAttentionClassifier(TextClassifier):
         """The settings, each in its range; the number of words is not known yet."""
         one_of(self.encoder, "encoder", (None, "affine", "lstm", "conv"))
         one_of(self._score, "score", ("dot", "additive"))
+        one_of(self.attention, "attention", ("learned", "frozen", "flat"))
         one_of(self.optimizer, "optimizer", ("adagrad", "adamw", "sgd"))
         number(self.scale, "scale", above=0)
         number(self.dropout, "dropout", at_least=0, below=1)
@@ -300,6 +306,7 @@ class NeuralAttentionClassifier(TextClassifier):
             float(self.scale),
             float(self.dropout),
             float(self.word_dropout),
+            self.attention,
         )
         rate = _LEARNING_RATES[self.optimizer] if self.learning_rate == "auto" else float(self.learning_rate)
         recipe = Recipe(

@@ -152,6 +152,8 @@ def _passes(texts: Texts, width: int, epochs: int, settings: Settings, report: R
     embedding *= np.float32(2 * _SPREAD)
     embedding -= np.float32(_SPREAD)
     directions = np.vstack([generator.normal(size=(1, width)), generator.uniform(-1.0, 1.0, (sides, width))])
+    if settings.attention == "flat":
+        directions[0] = 0.0
     space = _Space(embedding, directions, settings.scale)
     squares = np.zeros_like(embedding), np.zeros_like(directions)
     dropout = _DROPOUT if settings.dropout == "auto" else settings.dropout
@@ -174,6 +176,7 @@ def _passes(texts: Texts, width: int, epochs: int, settings: Settings, report: R
             steps,
             dropout,
             int(generator.integers(2**63)),
+            settings.attention == "learned",
         )
         report("Training", (epoch + 1) / epochs)
         yield space

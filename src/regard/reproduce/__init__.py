@@ -9,6 +9,9 @@ from regard.reproduce.request import Asked, Paper
 _HOMES = {
     "hardmax": "regard.reproduce.hardmax",
     "understanding-attention": "regard.reproduce.understanding_attention",
+    "attention-is-not-explanation": "regard.reproduce.attention_is_not_explanation",
+    "is-attention-interpretable": "regard.reproduce.is_attention_interpretable",
+    "attention-is-not-not-explanation": "regard.reproduce.attention_is_not_not_explanation",
     "why-exp": "regard.reproduce.why_exp",
     "similarity": "regard.reproduce.similarity",
 }

@@ -36,6 +36,8 @@ class Asked:
         Cells to work on at a time.
     finished : bool
         Show what is finished, and work out nothing.
+    encoders : sequence of str
+        Names of encoders, of a paper that compares them; all, if empty.
     """
 
     part: str
@@ -47,6 +49,7 @@ class Asked:
     out: Path = Path("reproduced")
     processes: int = 1
     finished: bool = False
+    encoders: Sequence[str] = ()
 
     @property
     def name(self) -> str:
@@ -60,6 +63,10 @@ class Asked:
     def columns(self, models: Sequence[str] = (), scales: Sequence[float] = ()) -> tuple[list[str], list[float]]:
         """The models and the scales to work on, each one that this part has."""
         return self._chosen("models", self.models, models), self._chosen("scales", self.scales, scales)
+
+    def networks(self, known: Sequence[str]) -> list[str]:
+        """The encoders, each one that this paper has."""
+        return self._chosen("encoders", self.encoders, known)
 
     def _chosen(self, what: str, asked: Sequence[Any], known: Sequence[Any]) -> list[Any]:
         names = [f"{one:g}" if isinstance(one, float | int) else one for one in known]
@@ -82,11 +89,14 @@ class Paper:
     title : str
     parts : dict of str to function
         Each makes a page of what was asked for.
+    encoders : sequence of str
+        What it compares, if it compares encoders.
     """
 
     name: str
     title: str
     parts: dict[str, Callable[[Asked, Report], Page]]
+    encoders: Sequence[str] = ()
 
     def reproduce(self, asked: Asked, report: Report = silent) -> Path:
         """Make a page and write it; returns where it is."""
@@ -94,4 +104,5 @@ class Paper:
             raise SettingError(
                 f"{self.name} has {', '.join(self.parts)}; got {asked.part!r}.{nearest(asked.part, self.parts)}"
             )
+        asked.networks(self.encoders)
         return self.parts[asked.part](asked, report).write(asked.out)
