@@ -36,7 +36,8 @@ EXCLAMATION = "[!?！？]"
 RULE = rf"{MARKUP}|({NUMBER}|{WORD}|{CHARACTER}|{FLAG}|{EMOJI}|{EXCLAMATION})"
 _FIND = regex.compile(RULE)
 
-# After lower-casing: one apostrophe, one exclamation and question mark, one sigma, no variation selector.
+# After lower-casing, and before NFC, so that what it returns is always in NFC: one apostrophe, one exclamation and
+# question mark, one sigma, no variation selector.
 _SAME = str.maketrans({"’": "'", "！": "!", "？": "?", "ς": "σ", "\ufe0f": None})
 
 
@@ -49,8 +50,8 @@ class Token(NamedTuple):
 
 
 def normalise(piece: str) -> str:
-    """The form under which a matched piece of text is counted: lower case, NFC, one form of each apostrophe."""
-    return unicodedata.normalize("NFC", piece.lower()).translate(_SAME)
+    """The form under which a matched piece of text is counted: lower case, one form of each apostrophe, NFC."""
+    return unicodedata.normalize("NFC", piece.lower().translate(_SAME))
 
 
 def tokenize(text: str) -> list[Token]:
