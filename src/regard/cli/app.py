@@ -14,6 +14,7 @@ from regard.cli import stop
 from regard.cli.audit import audit
 from regard.cli.demo import demo
 from regard.cli.explain import explain
+from regard.cli.export import export
 from regard.cli.info import info
 from regard.cli.mechanisms import mechanisms
 from regard.cli.predict import predict
@@ -86,7 +87,7 @@ def _discard_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-for _command in (demo, train, predict, explain, words, audit, report, info, mechanisms, reproduce):
+for _command in (demo, train, predict, explain, words, audit, report, export, info, mechanisms, reproduce):
     app.command()(_guarded(_command))
 
 
