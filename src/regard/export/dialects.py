@@ -75,7 +75,8 @@ class Dialect:
     def string(self, text: str) -> str:
         """A string."""
         if not self.backslash:
-            return "'" + text.replace("'", "''").replace("\0", "' || chr(0) || '") + "'"
+            plain = re.sub(r"[\x00-\x1f]", lambda found: f"' || CHR({ord(found[0])}) || '", text.replace("'", "''"))
+            return f"'{plain}'"
         return "'" + "".join(map(_escaped, text)) + "'"
 
     def regex(self, pattern: str) -> str:
