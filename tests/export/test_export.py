@@ -12,7 +12,6 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.strategies import TRICKY, any_text
 
 from regard.corpus import demo
 from regard.errors import DataError, SettingError
@@ -23,6 +22,7 @@ from regard.models.table import TableModel, probabilities
 from regard.report.alphabet import alphabet
 from regard.tokens import Vocabulary
 from regard.tokens.rule import normalise
+from tests.strategies import TRICKY, any_text
 
 duckdb = pytest.importorskip("duckdb", reason="DuckDB comes with the extra `dev`")
 
@@ -324,7 +324,7 @@ def test_models_that_are_no_tables_are_refused_in_a_sentence(tmp_path):
         kind = "NeuralAttentionClassifier"
         exact = False
 
-    with pytest.raises(SettingError, match="words speak the same in every text.*regard serve"):
+    with pytest.raises(SettingError, match=r"words speak the same in every text.*regard serve"):
         export(Listening(), "duckdb", tmp_path)
     model = model_of(["a"])
     with pytest.raises(SettingError, match="Did you mean 'duckdb'"):

@@ -97,8 +97,8 @@ def as_table(model: Model) -> TableModel:
     """The table that a model is, if it is one."""
     if not model.exact:
         raise SettingError(
-            f"Only a model whose words speak the same in every text can be exported; this is a {model.kind} whose words "
-            "listen to each other: serve it with `regard serve`, or train a table with `regard train`."
+            f"Only a model whose words speak the same in every text can be exported; this is a {model.kind} whose "
+            "words listen to each other: serve it with `regard serve`, or train a table with `regard train`."
         )
     return model.word_table
 
@@ -107,9 +107,11 @@ def _head(dialect: Dialect, table: str, text: str, names: dict[str, str], files:
     loads = [
         "--   " + dialect.load.format(table=dialect.table(names[part]), file=files[part].name) for part in sorted(files)
     ]
-    return "\n".join([
-        f"-- Scores the column {text} of the table {table}: every row with prediction and probabilities.",
-        "-- Made by `regard export`. First load its two tables, from the folder where they are:",
-        *loads,
-        "",
-    ])
+    return "\n".join(
+        [
+            f"-- Scores the column {text} of the table {table}: every row with prediction and probabilities.",
+            "-- Made by `regard export`. First load its two tables, from the folder where they are:",
+            *loads,
+            "",
+        ]
+    )

@@ -46,6 +46,7 @@ def query(model: TableModel, dialect: Dialect, *, table: str, text: str, words: 
     loud = [f"loud_{k}" for k in range(1, len(model.classes) + 1)]
     chances = columns("probability", model.classes)
     labels = [_literal(dialect, label) for label in model.classes.tolist()]
+    spoken = ", ".join(f"SUM(loudness * {p}) / SUM(loudness) AS side_{k}" for k, p in zip(sides, polarity, strict=True))
     steps = {
         "regard_texts": f"""\
 SELECT {dialect.key.format(column)} AS text_key, MIN({column}) AS text
@@ -64,7 +65,7 @@ FROM regard_cut""",
         "regard_odd": f"""\
 SELECT phrase, {dialect.letters.format("phrase")} AS letters
 FROM (SELECT DISTINCT phrase FROM regard_said WHERE NOT plain) AS said
-WHERE NOT {dialect.ascii.format("phrase")}""",
+WHERE NOT ({dialect.ascii.format("phrase")})""",
         "regard_letters": dialect.each.format(key="phrase", list="letters", entry="letter", source="regard_odd"),
         "regard_forms": f"""\
 SELECT phrase, place, COALESCE(part, 0) AS part, COALESCE(rank, 0) AS rank,
@@ -84,7 +85,7 @@ JOIN {dialect.table(words)} AS known ON known.phrase = COALESCE(odd.spelled, LOW
 SELECT text_key, EXP(attention - MAX(attention) OVER (PARTITION BY text_key)) AS loudness, {", ".join(polarity)}
 FROM regard_found""",
         "regard_summed": f"""\
-SELECT text_key, {", ".join(f"SUM(loudness * {p}) / SUM(loudness) AS side_{k}" for k, p in zip(sides, polarity))}
+SELECT text_key, {spoken}
 FROM regard_heard
 GROUP BY text_key""",
         "regard_scored": f"""\
@@ -94,12 +95,12 @@ FROM regard_texts AS texts LEFT JOIN regard_summed AS summed ON summed.text_key 
 SELECT text_key, GREATEST({", ".join(scores)}) AS top, {", ".join(scores)}
 FROM regard_scored""",
         "regard_loud": f"""\
-SELECT text_key, {", ".join(f"EXP({s} - top) AS {e}" for s, e in zip(scores, loud))},
-  CASE {" ".join(f"WHEN {s} = top THEN {label}" for s, label in zip(scores, labels))} END AS prediction
+SELECT text_key, {", ".join(f"EXP({s} - top) AS {e}" for s, e in zip(scores, loud, strict=True))},
+  CASE {" ".join(f"WHEN {s} = top THEN {label}" for s, label in zip(scores, labels, strict=True))} END AS prediction
 FROM regard_topped""",
         "regard_chances": f"""\
 SELECT text_key, prediction, 1 / ({" + ".join(loud)}) AS probability,
-  {", ".join(f"{e} / ({' + '.join(loud)}) AS {name(c)}" for e, c in zip(loud, chances))}
+  {", ".join(f"{e} / ({' + '.join(loud)}) AS {name(c)}" for e, c in zip(loud, chances, strict=True))}
 FROM regard_loud""",
     }
     comma = ",\n"
@@ -126,7 +127,8 @@ def _phrases(dialect: Dialect, ngrams: int) -> str:
 def _scores(model: TableModel, dialect: Dialect) -> str:
     """One score a class; two classes share one side, and half of it speaks for the second, half against the first."""
     sides = [
-        f"{_number(dialect, bias)} + COALESCE(summed.side_{k}, 0)" for k, bias in enumerate(model.bias.tolist(), start=1)
+        f"{_number(dialect, bias)} + COALESCE(summed.side_{k}, 0)"
+        for k, bias in enumerate(model.bias.tolist(), start=1)
     ]
     if model.sides == 1:
         sides = [f"-({sides[0]}) / 2", f"({sides[0]}) / 2"]

@@ -1,7 +1,7 @@
-"""The tokeniser's rule as the regular expressions of databases: every class of characters spelled out, in plain ASCII.
+r"""The tokeniser's rule as the regular expressions of databases: every class of characters spelled out, in ASCII.
 
-Every engine has its own edition of the Unicode data, so none is asked about any character: ``\\p{L}`` of one is not that
-of another. What a letter is comes from this process, as it does for the page of a report.
+Every engine has its own edition of the Unicode data, so none is asked about any character: ``\p{L}`` of one is not
+that of another. What a letter is comes from this process, as it does for the page of a report.
 """
 
 from __future__ import annotations

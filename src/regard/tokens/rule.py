@@ -70,3 +70,17 @@ def _tokens(text: str) -> Iterator[Token]:
         piece = match[1]
         if piece is not None:
             yield Token(normalise(piece), match.start(), match.end())
+
+
+def words(text: str) -> list[str]:
+    """The normal forms of a text's tokens, without their places.
+
+    Examples
+    --------
+    >>> words("It ISN’T bad!")
+    ['it', "isn't", 'bad', '!']
+    """
+    # Of ASCII the normal form is the lower case; findall gives group 1, which is empty for markup.
+    if text.isascii():
+        return [piece for piece in _FIND.findall(text.lower()) if piece]
+    return [normalise(piece) for piece in _FIND.findall(text) if piece]
