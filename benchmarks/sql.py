@@ -83,8 +83,8 @@ def main():
     fastest = min(times["regard, predict_proba"])
     lines = [
         f"IMDB, {len(new):,} reviews with a model of {len(model.model_):,} rows, {THREADS} threads; Python from a list",
-        f"of texts, DuckDB and Spark from tables. The fastest of {ROUNDS} rounds in turn; the first of Spark also warms",
-        "its virtual machine. BigQuery's text was parsed by sqlglot, not run.",
+        f"of texts, DuckDB and Spark from tables. The fastest of {ROUNDS} rounds in turn; the first of Spark also",
+        "warms its virtual machine. BigQuery's text was parsed by sqlglot, not run.",
         "",
         "| | s | reviews a second | times slower than regard | largest difference of a probability |",
         "|---|---|---|---|---|",
