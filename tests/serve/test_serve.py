@@ -95,7 +95,10 @@ def test_explanations_are_those_of_the_model(app, models):
     assert answer["explanations"] == [each.to_dict() for each in explain(model, texts)]
 
 
-@pytest.mark.parametrize("kind", ["hardmax", "classes", "network"])
+@pytest.mark.parametrize(
+    "kind",
+    [pytest.param("hardmax", marks=pytest.mark.slow), "classes", pytest.param("network", marks=pytest.mark.slow)],
+)
 def test_every_kind_of_model_is_served(kind, tmp_path):
     corpus = demo()
     texts, labels = corpus.texts[:200], corpus.labels[:200]

@@ -16,7 +16,7 @@ from starlette.exceptions import HTTPException
 
 from regard.serve import bodies
 from regard.serve.bodies import About, Explanations, Health, Predictions, Ready, Refusal, as_json, what_is_wrong
-from regard.serve.gate import OPEN, Gate, Refused
+from regard.serve.gate import BROKEN, OPEN, Gate, Refused
 from regard.serve.limits import Limits
 from regard.serve.metrics import Metrics
 from regard.serve.served import Busy, Current, Jobs
@@ -174,6 +174,10 @@ def _errors(app: FastAPI, limits: Limits) -> None:
     @app.exception_handler(Refused)
     async def refused(_: Request, error: Refused) -> Response:
         return _refusal(error.status, error.detail, error.headers)
+
+    @app.exception_handler(Exception)
+    async def broken(_: Request, __: Exception) -> Response:
+        return _refusal(500, BROKEN)  # Starlette raises it once more, and the gate writes it into the log
 
     @app.exception_handler(Busy)
     async def busy(_: Request, __: Busy) -> Response:

@@ -23,6 +23,7 @@ POSTS = ("/predict", "/explain")
 PATHS = (*POSTS, "/", "/model", "/health", "/ready", "/metrics", "/openapi.json")
 OPEN = ("/health", "/ready")  # a load balancer has no key
 _METHODS = ("GET", "POST", "HEAD", "OPTIONS", "PUT", "PATCH", "DELETE")
+BROKEN = "Something went wrong in the server; its log says what: try another request."
 _GONE = 499  # what others, too, write into logs where the client has left
 
 
@@ -100,9 +101,7 @@ class Gate:
             answer.status = _GONE
         except Exception:  # noqa: BLE001 - the last line: the client gets a sentence, and the log the traceback
             log("error", logging.ERROR, traceback=True)
-            await answer.refuse(
-                Refused(500, "Something went wrong in the server; its log says what: try another request."), receive
-            )
+            await answer.refuse(Refused(500, BROKEN), receive)
 
     def _check(self, scope: Message) -> None:
         """What can be said from the head."""
