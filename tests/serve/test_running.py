@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 
+import numpy as np
 import pytest
 
 pytest.importorskip("fastapi", reason="the server comes with the extra `serve`")
@@ -182,11 +183,11 @@ def test_a_replaced_model_takes_over_and_no_request_is_lost(models, tmp_path):
 
     assert not failures
     assert code == 0
-    assert sorted(map(tuple, met.values())) == sorted(tuple(chances.tolist()) for chances in wanted.values())
-    assert [line["event"] for line in log if line["event"].startswith("model")] == [
-        *["model refused"] * 4,
-        "model replaced",
-    ]
+    np.testing.assert_allclose(sorted(met.values()), sorted(chances.tolist() for chances in wanted.values()), atol=1e-12)
+    events = [line["event"] for line in log if line["event"].startswith("model")]
+    assert events[-1] == "model replaced"
+    assert events.count("model refused") >= 4  # a file that is written slowly is refused more than once
+    assert events.count("model replaced") == 1
 
 
 def test_a_request_that_has_begun_is_answered_before_the_end(models, tmp_path):

@@ -230,6 +230,9 @@ def test_other_origins_may_ask_only_if_they_are_named(app, models):
     allowed = ask(named, ("GET", "/model", origin), ("GET", "/model", {"headers": {"origin": "https://b.example"}}))
     assert allowed[0].headers["access-control-allow-origin"] == "https://a.example"
     assert "access-control-allow-origin" not in allowed[1].headers
+    guarded = application(models / "one.regard", LIMITS, cors=["https://a.example"], key="a secret key")
+    before = {"origin": "https://a.example", "access-control-request-method": "POST"}
+    assert ask(guarded, ("OPTIONS", "/predict", {"headers": before}))[0].status_code == 200
 
 
 def test_more_requests_than_can_be_answered_are_told_to_try_again(models, monkeypatch):

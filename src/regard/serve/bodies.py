@@ -109,7 +109,7 @@ class Refusal(BaseModel):
 def asked(limits: Limits) -> type[BaseModel]:
     """The body of a request, within limits."""
     text = Annotated[str, Field(max_length=limits.characters)]
-    texts = text | Annotated[list[text], Field(min_length=1, max_length=limits.texts)]  # type: ignore[valid-type]
+    texts = text | Annotated[list[text], Field(min_length=1, max_length=limits.texts)]
     model: type[BaseModel] = create_model(
         "Asked",
         __config__=ConfigDict(extra="forbid", title="One text, or a list of texts"),

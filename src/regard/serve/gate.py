@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-import json
 import logging
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
+from regard.serve.bodies import as_json
 from regard.serve.limits import Limits
-from regard.serve.logs import log
+from regard.serve.logs import log, log_request
 from regard.serve.metrics import Metrics
 
 Message = MutableMapping[str, Any]
@@ -71,32 +71,19 @@ class Gate:
             path = scope["path"] if scope["path"] in PATHS else "other"
             method = scope["method"] if scope["method"] in _METHODS else "other"
             self._metrics.answered(path, answer.status, seconds)
-            log(
-                "request",
-                method=method,
-                path=path,
-                status=answer.status,
-                ms=round(1000 * seconds, 3),
-                **scope.get("regard", {}),
-            )
+            log_request(method, path, answer.status, seconds, scope.get("regard", {}))
 
     async def _answered(self, scope: Message, receive: Receive, answer: _Answer) -> None:
-        limits = self._limits
         try:
             self._check(scope)
-            if scope["path"] in POSTS and scope["method"] == "POST":
-                receive = await self._whole_body(receive, answer)
-            async with asyncio.timeout(limits.seconds):
+            async with asyncio.timeout(self._limits.seconds):
+                if scope["path"] in POSTS and scope["method"] == "POST":
+                    receive = await self._whole_body(receive, answer)
                 await self.app(scope, receive, answer.send)
         except Refused as refused:
             await answer.refuse(refused, receive)
         except TimeoutError:
-            took = Refused(
-                503,
-                f"The answer was not ready within {limits.seconds:g} seconds: send less at a time, or try again.",
-                retry_after="1",
-            )
-            await answer.refuse(took, receive)
+            await answer.refuse(self._too_late(answer), receive)
         except _LeftError:
             answer.status = _GONE
         except Exception:  # noqa: BLE001 - the last line: the client gets a sentence, and the log the traceback
@@ -106,7 +93,8 @@ class Gate:
     def _check(self, scope: Message) -> None:
         """What can be said from the head."""
         headers = dict(scope["headers"])
-        if self._key is not None and scope["path"] not in OPEN:
+        # Browsers ask without a key whether they may ask with one.
+        if self._key is not None and scope["path"] not in OPEN and scope["method"] != "OPTIONS":
             sent = headers.get(b"authorization", b"")
             if not hmac.compare_digest(sent, self._key):
                 raise Refused(
@@ -130,27 +118,27 @@ class Gate:
         if kind != b"application/json":
             raise Refused(415, "The body must be JSON: send it with the header `Content-Type: application/json`.")
 
+    def _too_late(self, answer: _Answer) -> Refused:
+        within = f"within {self._limits.seconds:g} seconds"
+        if answer.unread:
+            return Refused(408, f"A body must arrive {within}, and less came: send it again.")
+        return Refused(503, f"The answer was not ready {within}: send less at a time, or try again.", retry_after="1")
+
     def _too_large(self) -> Refused:
         return Refused(413, f"A body must have at most {self._limits.body:,} bytes: send the texts in several calls.")
 
     async def _whole_body(self, receive: Receive, answer: _Answer) -> Receive:
         """Read it, within the limits; what remains is to hand it on."""
         pieces, size, more = [], 0, True
-        try:
-            async with asyncio.timeout(self._limits.seconds):
-                while more:
-                    message = await receive()
-                    if message["type"] == "http.disconnect":
-                        raise _LeftError
-                    piece, more = message.get("body", b""), message.get("more_body", False)
-                    size += len(piece)
-                    if size > self._limits.body:
-                        raise self._too_large()
-                    pieces.append(piece)
-        except TimeoutError:
-            raise Refused(
-                408, f"A body must arrive within {self._limits.seconds:g} seconds, and less came: send it again."
-            ) from None
+        while more:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise _LeftError
+            piece, more = message.get("body", b""), message.get("more_body", False)
+            size += len(piece)
+            if size > self._limits.body:
+                raise self._too_large()
+            pieces.append(piece)
         answer.unread = False
         whole: list[Message] = [{"type": "http.request", "body": b"".join(pieces), "more_body": False}]
 
@@ -187,7 +175,7 @@ class _Answer:
             return  # half an answer is out; the server closes the connection
         if self.unread and refused.status != 408:
             await _drain(receive)
-        body = json.dumps({"detail": refused.detail}).encode()
+        body = as_json({"detail": refused.detail})
         headers = {"content-type": "application/json", "content-length": str(len(body)), **refused.headers}
         await self.send(
             {

@@ -20,7 +20,7 @@ class Limits:
     body : int
         Bytes of a request's body, whatever is in it.
     seconds : float
-        For a head to arrive, for a body to arrive, and for an answer.
+        For a head to arrive; and then for its body and the answer together.
     requests : int
         At the same time.
     connections : int

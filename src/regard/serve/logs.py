@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import logging
+import sys
 import time
+from functools import lru_cache
 from typing import Any
 
 LOG = logging.getLogger("regard.serve")
@@ -16,7 +18,7 @@ class JsonLines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """A record as a line."""
         line: dict[str, Any] = {
-            "time": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created)) + f".{int(record.msecs):03d}Z",
+            "time": _written(record.created),
             "level": record.levelname.lower(),
             "event": record.getMessage(),
             **getattr(record, "facts", {}),
@@ -35,6 +37,28 @@ def begin() -> None:
         logger.handlers[:] = [handler]
         logger.propagate = False
         logger.setLevel(logging.INFO if name == "regard.serve" else logging.ERROR)
+
+
+def log_request(method: str, path: str, status: int, seconds: float, counts: dict[str, int]) -> None:
+    """Write the line of a request: as ``log`` would, in a fraction of the time, for this is most of what is written.
+
+    ``method`` and ``path`` are among a few words, so nothing needs an escape.
+    """
+    if LOG.isEnabledFor(logging.INFO):
+        more = "".join(f', "{name}": {count}' for name, count in counts.items())
+        sys.stderr.write(
+            f'{{"time": "{_written(time.time())}", "level": "info", "event": "request", "method": "{method}", '
+            f'"path": "{path}", "status": {status}, "ms": {1000 * seconds:.3f}{more}}}\n'
+        )
+
+
+def _written(moment: float) -> str:
+    return f"{_second(int(moment))}.{int(moment % 1 * 1000):03d}Z"
+
+
+@lru_cache(maxsize=2)
+def _second(moment: int) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(moment))
 
 
 def log(event: str, level: int = logging.INFO, *, traceback: bool = False, **facts: Any) -> None:

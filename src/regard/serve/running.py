@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import signal
 import socket
@@ -44,6 +45,9 @@ def serve(
     """
     app = application(path, limits, key=key, cors=cors, threads=threads)
     begin()
+    # What is there now stays: the collector need not go through all of it again and again while it answers.
+    gc.collect()
+    gc.freeze()
     config = uvicorn.Config(
         app,
         http=_protocol(limits),

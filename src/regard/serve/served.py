@@ -119,7 +119,7 @@ class Current:
         self.path = path
         self.served = Served(path)
         self.problem: str | None = None
-        self._seen: Signature | None = self.served.signature
+        self._seen = self.served.signature
         self._metrics = metrics
 
     async def watch(self, every: float) -> None:
@@ -130,10 +130,7 @@ class Current:
 
     async def look(self) -> None:
         """Load the file if it has changed; if it is no whole model, say so and keep the old one."""
-        try:
-            now = signature(self.path)
-        except OSError:
-            now = None
+        now = signature(self.path)
         if now == self._seen:
             return
         self._seen = now
@@ -154,9 +151,12 @@ class Current:
         log("model replaced", model=served.digest)
 
 
-def signature(path: Path) -> Signature:
-    """What changes when a file is replaced."""
-    status = path.stat()
+def signature(path: Path) -> Signature | None:
+    """What changes when a file is replaced; None where there is none."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
     return status.st_mtime_ns, status.st_size, status.st_ino
 
 
