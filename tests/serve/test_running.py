@@ -183,7 +183,8 @@ def test_a_replaced_model_takes_over_and_no_request_is_lost(models, tmp_path):
 
     assert not failures
     assert code == 0
-    np.testing.assert_allclose(sorted(met.values()), sorted(chances.tolist() for chances in wanted.values()), atol=1e-12)
+    chances = sorted(each.tolist() for each in wanted.values())
+    np.testing.assert_allclose(sorted(met.values()), chances, atol=1e-12)
     events = [line["event"] for line in log if line["event"].startswith("model")]
     assert events[-1] == "model replaced"
     assert events.count("model refused") >= 4  # a file that is written slowly is refused more than once
