@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import sys
@@ -9,6 +10,8 @@ import time
 from functools import lru_cache
 from typing import Any
 
+_DELAY = 0.05  # seconds that the line of a request may wait for others
+_waiting: list[str] = []
 LOG = logging.getLogger("regard.serve")
 
 
@@ -44,12 +47,23 @@ def log_request(method: str, path: str, status: int, seconds: float, counts: dic
 
     ``method`` and ``path`` are among a few words, so nothing needs an escape.
     """
-    if LOG.isEnabledFor(logging.INFO):
-        more = "".join(f', "{name}": {count}' for name, count in counts.items())
-        sys.stderr.write(
-            f'{{"time": "{_written(time.time())}", "level": "info", "event": "request", "method": "{method}", '
-            f'"path": "{path}", "status": {status}, "ms": {1000 * seconds:.3f}{more}}}\n'
-        )
+    if not LOG.isEnabledFor(logging.INFO):
+        return
+    more = "".join(f', "{name}": {count}' for name, count in counts.items())
+    _waiting.append(
+        f'{{"time": "{_written(time.time())}", "level": "info", "event": "request", "method": "{method}", '
+        f'"path": "{path}", "status": {status}, "ms": {1000 * seconds:.3f}{more}}}\n'
+    )
+    if len(_waiting) == 1:
+        asyncio.get_running_loop().call_later(_DELAY, flush)
+
+
+def flush() -> None:
+    """Write the lines of requests that wait: several at a time, so that the system is not called for each."""
+    lines = "".join(_waiting)
+    _waiting.clear()
+    sys.stderr.write(lines)
+    sys.stderr.flush()
 
 
 def _written(moment: float) -> str:
@@ -63,4 +77,5 @@ def _second(moment: int) -> str:
 
 def log(event: str, level: int = logging.INFO, *, traceback: bool = False, **facts: Any) -> None:
     """Write a line."""
+    flush()
     LOG.log(level, event, extra={"facts": facts}, exc_info=traceback)
