@@ -68,7 +68,7 @@ class Running:
 
     def stop(self, number=signal.SIGTERM):
         self.process.send_signal(number)
-        code = self.process.wait(30)
+        code = self.process.wait(90)
         self.errors.seek(0)
         lines = self.errors.read().splitlines()
         self.errors.close()
@@ -193,8 +193,8 @@ def test_a_replaced_model_takes_over_and_no_request_is_lost(models, tmp_path):
 
 def test_a_request_that_has_begun_is_answered_before_the_end(models, tmp_path):
     (tmp_path / "m.regard").write_bytes((models / "one.regard").read_bytes())
-    server = Running(tmp_path)
-    texts = ["a good place to have lunch, and not too dear " * 80] * 25
+    server = Running(tmp_path, "--seconds", 60)
+    texts = ["a good place to have lunch, and not too dear " * 80] * 10
     answers = []
     body = json.dumps({"texts": texts})
     client = threading.Thread(target=lambda: answers.append(server.ask("POST", "/explain", body)))
@@ -206,7 +206,7 @@ def test_a_request_that_has_begun_is_answered_before_the_end(models, tmp_path):
     client.join()
 
     assert answers[0][0] == 200
-    assert len(answers[0][1]["explanations"]) == 25
+    assert len(answers[0][1]["explanations"]) == 10
     assert code == 0
     assert [line["event"] for line in log] == ["listening", *["request"] * (len(log) - 2), "stopped"]
     assert {"time", "level", "event", "method", "path", "status", "ms"} <= set(log[1])

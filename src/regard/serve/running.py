@@ -43,23 +43,23 @@ def serve(
     ready
         Is called with the address as soon as clients can connect.
     """
-    app = application(path, limits, key=key, cors=cors, threads=threads)
-    begin()
-    # What is there now stays: the collector need not go through all of it again and again while it answers.
-    gc.collect()
-    gc.freeze()
-    config = uvicorn.Config(
-        app,
-        http=_protocol(limits),
-        ws="none",
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,
-        timeout_keep_alive=math.ceil(limits.seconds),
-        timeout_graceful_shutdown=math.ceil(limits.seconds) + 1,
-    )
     with _listening(host, port) as listener:
+        app = application(path, limits, key=key, cors=cors, threads=threads)
+        begin()
+        # What is there now stays: the collector need not go through all of it again and again while it answers.
+        gc.collect()
+        gc.freeze()
+        config = uvicorn.Config(
+            app,
+            http=_protocol(limits),
+            ws="none",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            timeout_keep_alive=math.ceil(limits.seconds),
+            timeout_graceful_shutdown=math.ceil(limits.seconds) + 1,
+        )
         shown = f"[{host}]" if ":" in host else host
         address = f"http://{shown}:{listener.getsockname()[1]}"
         log("listening", address=address, key=key is not None)
