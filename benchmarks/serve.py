@@ -155,9 +155,9 @@ def main():
             codes = [server.wait(30) for server in servers.values()]
     lines = [
         f"{CLIENTS} clients in one process, each on one connection, ask for one sentence of IMDB at a time, in all",
-        f"{SECONDS} s of each server in {ROUNDS} turns; IMDB's model of words and pairs; the echo is FastAPI with the same",
-        "kind of body and nothing else, on the same HTTP parser, without a log. On the clock, which depends on what",
-        "else the machine does, and for each second of the server's own processor time.",
+        f"{SECONDS} s of each server in {ROUNDS} turns; IMDB's model of words and pairs; the echo is FastAPI with the",
+        "same kind of body and nothing else, on the same HTTP parser, without a log. On the clock, which depends on",
+        "what else the machine does, and for each second of the server's own processor time.",
         "",
         "| | requests | errors | a second | a processor second | median, ms | p99, ms |",
         "|---|---|---|---|---|---|---|",

@@ -95,7 +95,7 @@ def application(
     if cors:
         app.add_middleware(CORSMiddleware, allow_origins=list(cors), allow_methods=["GET", "POST"], allow_headers=["*"])
     app.openapi_schema = _document(app, guarded=key is not None)
-    return Gate(app, limits, metrics, key)  # type: ignore[arg-type]
+    return Gate(app, limits, metrics, key)
 
 
 def _posts(app: FastAPI, current: Current, jobs: Jobs, limits: Limits, metrics: Metrics, *, guarded: bool) -> None:
