@@ -28,6 +28,8 @@ BENCHMARKS = {
     "report_page": ("the size and the speed of the page of a report", 2),
     "audit": ("the audit beside Captum's ablation and the published search for an adversary", 6),
     "reading": ("the conditions for reading scores, from one scale to the next", 5),
+    "sql": ("scoring 25,000 reviews inside DuckDB and Spark, beside Python's own predictions", 5),
+    "serve": ("the server under eight clients, beside a bare FastAPI echo", 4),
     "similarity": ("smoothing 100,000 objects beside plain NumPy; memory with a million", 5),
 }
 

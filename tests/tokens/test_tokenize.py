@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 from tests.strategies import any_text
 
 from regard.tokens import Vocabulary, tokenize
+from regard.tokens.rule import normalise
 
 
 def words(text):
@@ -48,6 +51,14 @@ def words(text):
 )
 def test_the_rule_by_example(text, expected):
     assert words(text) == expected
+
+
+@given(any_text)
+@example("e\ufe0f\u0301 a\u0301\ufe0f\u0323 ς\u0301")
+def test_words_are_in_nfc_and_are_their_own_normal_form(text):
+    for word in words(text):
+        assert unicodedata.is_normalized("NFC", word)
+        assert normalise(word) == word
 
 
 @given(any_text)

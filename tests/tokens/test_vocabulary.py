@@ -82,3 +82,12 @@ def test_places_carry_the_characters_of_each_phrase():
 
     assert spans["not good"] == "NOT  good"
     assert spans["good !"] == "good!"
+
+
+@settings(max_examples=200)
+@given(st.lists(any_text, max_size=4), any_text, st.integers(1, 3))
+def test_occurrences_are_the_rows_of_the_places(texts, text, ngrams):
+    vocabulary, _ = Vocabulary.learn([*texts, text[::2]], ngrams=ngrams, min_count=1)
+
+    for one in (*texts, text):
+        assert vocabulary.occurrences(one).tolist() == [place.row for place in vocabulary.places(one)]

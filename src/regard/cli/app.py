@@ -14,11 +14,13 @@ from regard.cli import stop
 from regard.cli.audit import audit
 from regard.cli.demo import demo
 from regard.cli.explain import explain
+from regard.cli.export import export
 from regard.cli.info import info
 from regard.cli.mechanisms import mechanisms
 from regard.cli.predict import predict
 from regard.cli.report import report
 from regard.cli.reproduce import reproduce
+from regard.cli.serve import serve
 from regard.cli.train import train
 from regard.cli.words import words
 from regard.errors import RegardError
@@ -86,7 +88,7 @@ def _discard_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-for _command in (demo, train, predict, explain, words, audit, report, info, mechanisms, reproduce):
+for _command in (demo, train, predict, explain, words, audit, report, export, serve, info, mechanisms, reproduce):
     app.command()(_guarded(_command))
 
 

@@ -103,6 +103,15 @@ class TableModel:
         scores = [self._chunk_scores(chunk, n_threads) for chunk in chunks(texts)]
         return np.concatenate(scores) if scores else np.empty((0, self.sides))
 
+    def quick_scores(self, text: str) -> NDArray[np.float64]:
+        """The score of one short text on each side, (sides,), in microseconds; those of ``scores`` up to rounding."""
+        rows = self.vocabulary.occurrences(text)
+        if not len(rows):
+            return self.bias
+        attention = self.attention[rows].astype(np.float64)
+        weights = np.exp(attention - attention.max())
+        return np.asarray(self.bias + weights @ self.polarity[rows] / weights.sum())
+
     def _chunk_scores(self, texts: Sequence[str], n_threads: int | None) -> NDArray[np.float64]:
         from regard.attention.scoring import score
 

@@ -36,7 +36,8 @@ EXCLAMATION = "[!?！？]"
 RULE = rf"{MARKUP}|({NUMBER}|{WORD}|{CHARACTER}|{FLAG}|{EMOJI}|{EXCLAMATION})"
 _FIND = regex.compile(RULE)
 
-# After lower-casing: one apostrophe, one exclamation and question mark, one sigma, no variation selector.
+# After lower-casing, and before NFC, so that what it returns is always in NFC: one apostrophe, one exclamation and
+# question mark, one sigma, no variation selector.
 _SAME = str.maketrans({"’": "'", "！": "!", "？": "?", "ς": "σ", "\ufe0f": None})
 
 
@@ -49,8 +50,8 @@ class Token(NamedTuple):
 
 
 def normalise(piece: str) -> str:
-    """The form under which a matched piece of text is counted: lower case, NFC, one form of each apostrophe."""
-    return unicodedata.normalize("NFC", piece.lower()).translate(_SAME)
+    """The form under which a matched piece of text is counted: lower case, one form of each apostrophe, NFC."""
+    return unicodedata.normalize("NFC", piece.lower().translate(_SAME))
 
 
 def tokenize(text: str) -> list[Token]:
@@ -69,3 +70,17 @@ def _tokens(text: str) -> Iterator[Token]:
         piece = match[1]
         if piece is not None:
             yield Token(normalise(piece), match.start(), match.end())
+
+
+def words(text: str) -> list[str]:
+    """The normal forms of a text's tokens, without their places.
+
+    Examples
+    --------
+    >>> words("It ISN’T bad!")
+    ['it', "isn't", 'bad', '!']
+    """
+    # Of ASCII the normal form is the lower case; findall gives group 1, which is empty for markup.
+    if text.isascii():
+        return [piece for piece in _FIND.findall(text.lower()) if piece]
+    return [normalise(piece) for piece in _FIND.findall(text) if piece]

@@ -15,11 +15,9 @@ class Tokeniser {
     if (/^[\x21-\x7e]*$/.test(piece)) return piece.toLowerCase();
     let lowered = "";
     for (const character of piece) lowered += this.lower.get(character) ?? character;
-    let out = "";
-    for (const character of lowered.replace(this.known, (run) => run.normalize("NFC"))) {
-      out += this.same.get(character) ?? character;
-    }
-    return out;
+    let same = "";
+    for (const character of lowered) same += this.same.get(character) ?? character;
+    return same.replace(this.known, (run) => run.normalize("NFC"));
   }
 
   // Places count characters, as Python does; `from` and `to` count UTF-16 units, as the browser does.
