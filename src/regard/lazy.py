@@ -8,7 +8,7 @@ from typing import Any
 from regard.errors import MissingExtraError
 
 # The packages that come with an extra, by the name they are imported by.
-_EXTRAS = {"torch": "torch"}
+_EXTRAS = {"torch": "torch", "transformers": "hf"}
 
 
 def fetch(module: str, name: str) -> Any:

@@ -1,4 +1,4 @@
-"""Sequence classifiers of Hugging Face Transformers, and what people show of them as reasons. Needs the extra ``hf``."""
+"""Sequence classifiers of Transformers, and what people show of them as reasons. Needs the extra ``hf``."""
 
 from __future__ import annotations
 
@@ -173,7 +173,8 @@ class HuggingFaceSource:
 
     def _portions(self, texts: Sequence[str]) -> Iterator[tuple[int, list[Reading]]]:
         """Texts as they are read, up to a number of texts and of words, and the place of the first one."""
-        first, waiting, words = 0, [], 0
+        first, words = 0, 0
+        waiting: list[Reading] = []
         for a in range(0, len(texts), _DOCUMENTS):
             for reading in self._reader.read(texts[a : a + _DOCUMENTS]):
                 if waiting and (len(waiting) == _DOCUMENTS or words + len(reading.spans) > _WORDS):
@@ -391,10 +392,10 @@ def _seen(which: str | tuple[int, int], attentions: Sequence[Tensor], place: Ten
     if which == "heads-mean":
         return torch.stack([layer.mean(dim=1)[rows, place] for layer in attentions]).mean(dim=0)
     same = torch.eye(attentions[0].shape[2], dtype=torch.float64, device=place.device)
-    from_place = same[place][:, None]
-    for layer in reversed(attentions):
-        from_place = from_place @ ((same + layer.double().mean(dim=1)) / 2)
-    return from_place[:, 0]
+    seen = same[place][:, None]
+    for i in reversed(range(len(attentions))):
+        seen = seen @ ((same + attentions[i].double().mean(dim=1)) / 2)
+    return seen[:, 0]
 
 
 def _by_word(readings: list[Reading], scores: list[Floats]) -> Floats:

@@ -51,7 +51,7 @@ def pretrained(name: str | os.PathLike[str], download: bool = False) -> tuple[An
             model, found = AutoModelForSequenceClassification.from_pretrained(name, output_loading_info=True, **options)
         except ImportError as error:
             raise MissingExtraError(f"The model {name}", "hf") from error
-        except Exception as error:  # noqa: BLE001 - each file format has errors of its own, and all mean this
+        except Exception as error:
             raise ModelFileError(_why(str(name), folder.exists(), download, error)) from error
     missing = sorted(found["missing_keys"])
     if missing:
@@ -114,8 +114,9 @@ def _why(name: str, local: bool, download: bool, error: Exception) -> str:
 @contextmanager
 def _quiet() -> Iterator[None]:
     """Without the bars and warnings of Transformers, whose meaning is in our errors."""
-    from transformers.utils import logging
+    from transformers.utils import logging as untyped
 
+    logging: Any = untyped
     level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity_error()
     logging.disable_progress_bar()

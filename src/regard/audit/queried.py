@@ -98,6 +98,11 @@ class QueriedBatch:
         change = self.chances[documents, mine] - found[np.arange(len(found)), mine]
         return change, found.argmax(axis=1) != mine
 
+    @property
+    def contribution(self) -> Floats:
+        """What is shown beside the main ranking: what goes with each unit."""
+        return self._left_out[0]
+
     def leave_one_out(self) -> tuple[Floats, NDArray[np.bool_]]:
         """One reading for each unit."""
         return self._left_out

@@ -95,7 +95,7 @@ class Reading:
     def by_word(self, scores: Floats) -> Floats:
         """Sums over the sub-words of each word: (words,)."""
         inside = self.unit >= 0
-        return np.bincount(self.unit[inside], scores[inside], len(self.spans))
+        return np.bincount(self.unit[inside], scores[inside], len(self.spans)).astype(np.float64)
 
 
 @dataclass(frozen=True)
