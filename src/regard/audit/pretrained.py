@@ -155,6 +155,8 @@ def named(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[Any]:
     folded = {str(name).casefold(): name for name in classes.tolist()}
     numbers = {str(i): name for i, name in enumerate(classes.tolist())}
     numbers |= {f"{float(i)}": name for i, name in enumerate(classes.tolist())}
+    if len(classes) == 2:
+        numbers |= {"False": classes[0].item(), "True": classes[1].item()}
     for table, form in ((known, str), (folded, str.casefold), (numbers, str)):
         if len(table) >= len(classes) and all(form(each) in table for each in written):
             return np.array([table[form(each)] for each in written])
