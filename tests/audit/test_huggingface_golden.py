@@ -2,8 +2,9 @@
 
 Where they differ, and why. ferret takes sub-words out, ``regard`` words: the texts here have one for each. ferret's
 AOPC is a mean over 10, 20, ..., 100% of the sub-words, rounded down, without those where nothing changes; ours, as
-ERASER's, over 1, 5, 10, 20 and 50% of the words, rounded up. At the same shares the probabilities are the same. ferret's
-tau compares signed numbers, and so is it compared here; the audit's is of attention with the size of the effect.
+ERASER's, over 1, 5, 10, 20 and 50% of the words, rounded up. At the same shares the probabilities are the same.
+ferret's tau compares signed numbers, and so is it compared here; the audit's is of attention with the size of the
+effect.
 """
 
 from __future__ import annotations
