@@ -11,11 +11,11 @@ from regard.errors import MissingExtraError
 _EXTRAS = {"torch": "torch", "transformers": "hf"}
 
 
-def fetch(module: str, name: str) -> Any:
-    """``module.name``; where a package of an extra is missing, an error that names the extra."""
+def fetch(module: str, name: str, extra: str | None = None) -> Any:
+    """``module.name``; where a package of an extra is missing, an error that names the extra, or the one given."""
     try:
         return getattr(import_module(module), name)
     except ModuleNotFoundError as error:
         if error.name not in _EXTRAS:
             raise
-        raise MissingExtraError(name, _EXTRAS[error.name]) from error
+        raise MissingExtraError(name, extra or _EXTRAS[error.name]) from error

@@ -274,7 +274,7 @@ def test_leaving_out_can_be_the_main_ranking():
 # -- whole audits --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", CUTS)
+@pytest.mark.parametrize("kind", ["bert", "gpt2", "xlm"])
 def test_strange_texts_are_audited(kind):
     found = audit(source(kind, ["last-cls", "grad-x-input"]), STRANGE, n_threads=1)
 
@@ -285,7 +285,7 @@ def test_strange_texts_are_audited(kind):
 
 
 def test_a_longer_text_than_the_model_reads_is_cut_and_counted():
-    of = source(scores=["last-cls", "grad-x-input"])
+    of = source()
     long = " ".join(["great", "dull"] * 5000)
 
     found = audit(of, [long, "film"], n_threads=1)
@@ -366,7 +366,7 @@ def test_classes_may_stand_in_any_order():
     of = source(labels=("positive", "negative", "neutral"))
 
     assert of.classes.tolist() == ["positive", "negative", "neutral"]
-    assert audit(of, TEXTS[:3], ["neutral", "Positive", "1"], n_threads=1).verdict.text
+    assert audit(of, TEXTS[:3], ["neutral", "Positive", "negative"], n_threads=1).verdict.text
 
 
 # -- what cannot be used -------------------------------------------------------------------------------------------

@@ -35,7 +35,7 @@ def __getattr__(name: str) -> object:
     # It needs PyTorch and Transformers, which are extras and take seconds to import.
     if name != "HuggingFaceSource":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return fetch("regard.audit.huggingface", name)
+    return fetch("regard.audit.huggingface", name, "hf")
 
 
 def __dir__() -> list[str]:

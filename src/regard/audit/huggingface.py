@@ -263,7 +263,7 @@ class HuggingFaceSource:
         """What the model is called with."""
         ids, kinds = (torch.from_numpy(np.stack(each)).to(self.model.device) for each in zip(*inputs, strict=True))
         out: dict[str, Any] = {"input_ids": ids}
-        if "token_type_ids" in self.tokenizer.model_input_names:
+        if "token_type_ids" in self.tokenizer.model_input_names and "token_type_ids" in self._known:
             out["token_type_ids"] = kinds
         if "use_cache" in self._known:
             out["use_cache"] = False

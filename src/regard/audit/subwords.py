@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -111,6 +112,7 @@ class Reader:
 
     tokenizer: Any
     longest: int
+    _in_use: Lock = field(default_factory=Lock, repr=False, compare=False)
 
     @cached_property
     def cutting(self) -> str | None:
@@ -129,7 +131,9 @@ class Reader:
     def _encoded(self, texts: Sequence[str]) -> list[Any]:
         if not texts:
             return []
-        return list(self.tokenizer(list(texts), truncation=True, max_length=self.longest).encodings)
+        # A tokeniser that one thread sets up while another uses it fails.
+        with self._in_use:
+            return list(self.tokenizer(list(texts), truncation=True, max_length=self.longest).encodings)
 
     def _reading(self, text: str, encoding: Any) -> Reading:
         own = np.array([number is not None for number in encoding.sequence_ids], np.bool_)

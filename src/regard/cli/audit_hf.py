@@ -26,7 +26,7 @@ def audit_hf(
     texts: Annotated[int | None, typer.Option(help="Audit so many texts, drawn at random; all by default.", min=1)] = (
         None
     ),
-    tests: Annotated[str, typer.Option(help="quick, or full.")] = "quick",
+    tests: Annotated[str, typer.Option(help="quick, or full: also why what needs training is left out.")] = "quick",
     text: Annotated[str | None, typer.Option(help="The column of texts, if it is not found by itself.")] = None,
     label: Annotated[str | None, typer.Option(help="The column of labels, if it is not found by itself.")] = None,
     label_name: Annotated[
@@ -82,7 +82,7 @@ def audit_hf(
     named = names(label_name or [])
     corpus, part = held_out(read(data, text=text, label=label, encoding=encoding, classes=1))
     chosen, labels = some(corpus, texts, seed)
-    source_class = fetch("regard.audit.huggingface", "HuggingFaceSource")
+    source_class = fetch("regard.audit.huggingface", "HuggingFaceSource", "hf")
     options = {} if scores is None else {"scores": scores}
     source = source_class.load(model, download=download, removal=removal, **options)
     fetch("torch", "set_num_threads")(thread_count(threads))
