@@ -27,6 +27,7 @@ BENCHMARKS = {
     "attention": ("the mechanisms beside other implementations", 5),
     "report_page": ("the size and the speed of the page of a report", 2),
     "audit": ("the audit beside Captum's ablation and the published search for an adversary", 6),
+    "audit_hf": ("leaving out with a transformer beside Captum's ablation", 1),
     "reading": ("the conditions for reading scores, from one scale to the next", 5),
     "sql": ("scoring 25,000 reviews inside DuckDB and Spark, beside Python's own predictions", 5),
     "serve": ("the server under eight clients, beside a bare FastAPI echo", 4),

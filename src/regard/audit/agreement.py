@@ -28,7 +28,10 @@ class Agreement:
             effects["gradient"] = np.abs(rankings["attention × gradient"])
         seen: Seen = {}
         orders = {name: view.ordered(values) for name, values in effects.items()}
-        for ranking in [name for name in rankings if name in ("attention", "contribution")] or [next(iter(rankings))]:
+        known = [name for name in rankings if name in ("attention", "contribution")]
+        # Of scores from elsewhere all are compared, but not leaving out with itself.
+        others = [name for name in rankings if name != "leave one out"] or list(rankings)
+        for ranking in known or others:
             values = np.abs(rankings[ranking]) if ranking == "contribution" else rankings[ranking]
             order = view.ordered(values)
             for name, effect in effects.items():

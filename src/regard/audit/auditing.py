@@ -100,7 +100,7 @@ def audit(
     if not texts:
         raise DataError("An audit needs texts; got none: give at least one.")
     source = as_source(model, name, n_threads)
-    truth = None if labels is None else labels_like(as_labels(labels, len(texts)), source.classes)
+    truth = None if labels is None else _truth(as_labels(labels, len(texts)), source)
     looking = inspections(source)
     if marks is not None:
         if len(marks) != len(texts):
@@ -153,6 +153,7 @@ def audit(
             "seeds": seeds if tests == "full" else 0,
             "resamples": context.sampling.resamples,
             "data": data_hash(texts, truth),
+            **({"source": dict(source.about)} if hasattr(source, "about") else {}),
             "evaluations": source.evaluations,
             "seconds": time.perf_counter() - began,
             "versions": {
@@ -250,10 +251,17 @@ def _corrected(results: list[Result]) -> list[Result]:
     ]
 
 
+def _truth(labels: NDArray[Any], source: Source) -> NDArray[Any]:
+    """Labels in the type of the classes, or as a source that has names of its own for them reads them."""
+    if hasattr(source, "named"):
+        return np.asarray(source.named(labels))
+    return labels_like(labels, source.classes)
+
+
 def _codes(truth: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:
-    """Labels as places among the classes, -1 for others."""
-    place = np.minimum(np.searchsorted(classes, truth), len(classes) - 1)
-    return np.where(classes[place] == truth, place, -1)
+    """Labels as places among the classes, which may have any order; -1 for others."""
+    places = {label: i for i, label in enumerate(classes.tolist())}
+    return np.array([places.get(label, -1) for label in truth.tolist()], np.intp)
 
 
 def data_hash(texts: Sequence[str], labels: NDArray[Any] | None) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any
+from functools import cached_property, partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,14 @@ Explain = Callable[[str], Any]
 
 _DOCUMENTS = 20  # in a batch
 _ALL_STEPS = 20  # units up to which every step of a ranking is asked for
+LEFT_OUT = "leave one out"  # the ranking that every such batch has
+
+
+class Asked(NamedTuple):
+    """A question to the model: a document of the batch, and which of its units it shall read."""
+
+    document: int
+    keep: NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -29,33 +37,43 @@ class QueriedBatch:
     ----------
     first : int
         The place of the first document in the data.
-    texts : list of str
-    spans : list of list of Span
-        Where the units of each text stand.
-    scores : dict of name to (units,)
-        What claims to be importance.
-    ask : function of texts
-        Probabilities: (texts, classes).
+    sizes : (documents,)
+        Units of each.
+    ask : function of questions
+        Probabilities: (questions, classes).
+    explain : function of this batch
+        What claims to be importance, by name, the main one first: (units,) each.
     """
 
     first: int
-    texts: list[str]
-    spans: list[list[Span]]
-    scores: Mapping[str, Floats]
-    ask: Callable[[list[str]], Floats]
+    sizes: Places
+    ask: Callable[[list[Asked]], Floats]
+    explain: Callable[[QueriedBatch], Mapping[str, Floats]]
 
     def __len__(self) -> int:
-        return len(self.texts)
+        return len(self.sizes)
 
     @cached_property
     def starts(self) -> Places:
         """Where each document starts."""
-        return np.append(0, np.cumsum([len(each) for each in self.spans], dtype=np.int64))
+        return np.append(0, np.cumsum(self.sizes, dtype=np.int64))
+
+    @cached_property
+    def _known(self) -> dict[tuple[int, bytes], Floats]:
+        return {}
+
+    def _answers(self, questions: Sequence[Asked]) -> Floats:
+        """Probabilities for each question; what was asked before, or is asked twice, is read once."""
+        keys = [(document, keep.tobytes()) for document, keep in questions]
+        new = {key: question for key, question in zip(keys, questions, strict=True) if key not in self._known}
+        if new:
+            self._known.update(zip(new, self.ask(list(new.values())), strict=True))
+        return np.array([self._known[key] for key in keys])
 
     @cached_property
     def chances(self) -> Floats:
         """(documents, classes)."""
-        return self.ask(self.texts)
+        return self._answers([Asked(doc, np.ones(size, np.bool_)) for doc, size in enumerate(self.sizes.tolist())])
 
     @cached_property
     def explained(self) -> Places:
@@ -65,20 +83,25 @@ class QueriedBatch:
     @cached_property
     def rankings(self) -> dict[str, Floats]:
         """Those given, and leaving out."""
-        return {**self.scores, "leave one out": self._left_out[0]}
+        scores = dict(self.explain(self))
+        scores.setdefault(LEFT_OUT, self._left_out[0])
+        return scores
 
     @cached_property
     def _left_out(self) -> tuple[Floats, NDArray[np.bool_]]:
-        asked = [
-            cut_out(text, spans, {unit})
-            for text, spans in zip(self.texts, self.spans, strict=True)
-            for unit in range(len(spans))
-        ]
-        documents = np.repeat(np.arange(len(self)), np.diff(self.starts))
+        asked = []
+        for doc, size in enumerate(self.sizes.tolist()):
+            asked += [Asked(doc, np.arange(size) != unit) for unit in range(size)]
+        documents = np.repeat(np.arange(len(self)), self.sizes)
         mine = self.explained[documents]
-        found = self.ask(asked) if asked else np.empty((0, self.chances.shape[1]))
+        found = self._answers(asked) if asked else np.empty((0, self.chances.shape[1]))
         change = self.chances[documents, mine] - found[np.arange(len(found)), mine]
         return change, found.argmax(axis=1) != mine
+
+    @property
+    def contribution(self) -> Floats:
+        """What is shown beside the main ranking: what goes with each unit."""
+        return self._left_out[0]
 
     def leave_one_out(self) -> tuple[Floats, NDArray[np.bool_]]:
         """One reading for each unit."""
@@ -87,27 +110,21 @@ class QueriedBatch:
     def erase(self, order: NDArray[np.int32]) -> Erasure:
         """Ask at ``SHARES``, and at every step of short texts; a flip is found at one of these."""
         n, steps = len(self), len(SHARES)
-        asked: list[str] = []
+        asked: list[Asked] = []
         plans = []
-        for doc in range(n):
-            a, size = self.starts[doc], len(self.spans[doc])
-            at = (
-                np.where(SHARES <= 0, 0, np.maximum(1, np.ceil(SHARES * size - 1e-9))).astype(int)
-                if size
-                else np.zeros(steps, int)
-            )
-            ks = np.arange(size + 1) if size <= _ALL_STEPS else np.unique(at)
-            places = order[a : a + size].tolist()
+        for doc, size in enumerate(self.sizes.tolist()):
+            at, ks = steps_of(size)
+            rank = np.empty(size, np.int64)
+            rank[order[self.starts[doc] : self.starts[doc + 1]]] = np.arange(size)
             for k in ks.tolist():
-                asked.append(cut_out(self.texts[doc], self.spans[doc], set(places[:k])))
-                asked.append(cut_out(self.texts[doc], self.spans[doc], set(places[k:])))
+                asked += [Asked(doc, rank >= k), Asked(doc, rank < k)]
             plans.append((at, ks))
-        found = self.ask(asked)
+        found = self._answers(asked)
         removed, kept = np.empty((n, steps)), np.empty((n, steps))
         flip, monotone = np.zeros(n, np.int64), np.full(n, np.nan)
         row = 0
         for doc, (at, ks) in enumerate(plans):
-            label, size = self.explained[doc], len(self.spans[doc])
+            label, size = self.explained[doc], int(self.sizes[doc])
             without, alone = found[row : row + 2 * len(ks) : 2], found[row + 1 : row + 2 * len(ks) : 2]
             row += 2 * len(ks)
             where = np.searchsorted(ks, at)
@@ -199,7 +216,32 @@ class FunctionSource:
                     )
             assert names is not None
             scores = {name: np.concatenate([row[name] for row in rows]) for name in names}
-            yield QueriedBatch(a, some, spans, scores, self.ask)
+            sizes = np.array([len(each) for each in spans], np.int64)
+            yield QueriedBatch(a, sizes, partial(self._read, some, spans), partial(_given, scores))
+
+    def _read(self, texts: list[str], spans: list[list[Span]], asked: list[Asked]) -> Floats:
+        """Ask about texts without some of their units."""
+        gone = [set(np.flatnonzero(~keep).tolist()) for _, keep in asked]
+        return self.ask([cut_out(texts[doc], spans[doc], each) for (doc, _), each in zip(asked, gone, strict=True)])
+
+
+def steps_of(size: int) -> tuple[Places, Places]:
+    """How many units are gone at each of ``SHARES``, and all the numbers of units that are asked about.
+
+    Examples
+    --------
+    >>> steps_of(3)[1].tolist()
+    [0, 1, 2, 3]
+    """
+    if not size:
+        return np.zeros(len(SHARES), np.int64), np.zeros(1, np.int64)
+    at = np.where(SHARES <= 0, 0, np.maximum(1, np.ceil(SHARES * size - 1e-9))).astype(np.int64)
+    return at, np.arange(size + 1) if size <= _ALL_STEPS else np.unique(at)
+
+
+def _given(scores: Mapping[str, Floats], _: QueriedBatch) -> Mapping[str, Floats]:
+    """Scores that are known already."""
+    return scores
 
 
 def _named(found: Any, units: int, row: int) -> dict[str, Floats]:

@@ -12,6 +12,7 @@ import typer
 
 from regard.cli import stop
 from regard.cli.audit import audit
+from regard.cli.audit_hf import audit_hf
 from regard.cli.demo import demo
 from regard.cli.explain import explain
 from regard.cli.export import export
@@ -88,8 +89,23 @@ def _discard_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-for _command in (demo, train, predict, explain, words, audit, report, export, serve, info, mechanisms, reproduce):
-    app.command()(_guarded(_command))
+_COMMANDS = (
+    demo,
+    train,
+    predict,
+    explain,
+    words,
+    audit,
+    audit_hf,
+    report,
+    export,
+    serve,
+    info,
+    mechanisms,
+    reproduce,
+)
+for _command in _COMMANDS:
+    app.command(_command.__name__.replace("_", "-"))(_guarded(_command))
 
 
 def main() -> None:

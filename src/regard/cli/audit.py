@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from regard.audit import Audit, Result
+    from regard.audit.gates import Gate
 
 
 def audit(
@@ -118,7 +120,12 @@ def audit(
         made = make(loaded, texts.texts, texts.labels, name=model.stem, part=part, n_threads=threads, audit=found)
         made.save(html)
     show(found, say)
-    failures = [sentence for gate in asked if (sentence := gate.failure(found))]
+    check(found, asked)
+
+
+def check(found: Audit, gates: Sequence[Gate]) -> None:
+    """End with 1 where a gate is not passed, and say which."""
+    failures = [sentence for gate in gates if (sentence := gate.failure(found))]
     for sentence in failures:
         typer.echo(f"regard: {sentence}", err=True)
     if failures:
@@ -129,7 +136,7 @@ def show(found: Audit, say: Console) -> None:
     """The verdict, then every test."""
     from rich.markup import escape
 
-    say.print("\n[bold]May attention be shown as a reason?[/bold]")
+    say.print(f"\n[bold]May {escape(found.about['ranking'])} be shown as a reason?[/bold]")
     say.print(found.verdict.text, soft_wrap=False, markup=False)
     say.print()
     for name, value, meaning in found.verdict.numbers:

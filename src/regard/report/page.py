@@ -9,14 +9,18 @@ from dataclasses import dataclass
 from functools import cache
 from html import escape
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from regard.report.assessment import Assessment
+from regard.report.audited import audited
 from regard.report.data import Report
 from regard.report.figures import calibration, training
 from regard.report.packing import packed
+
+if TYPE_CHECKING:
+    from regard.audit.result import Audit
 
 
 @dataclass(frozen=True)
@@ -82,6 +86,17 @@ def page(report: Report) -> str:
             packed=packed(report),
             confusion_limit=_CONFUSION,
         )
+    )
+
+
+def audit_page(found: Audit) -> str:
+    """An audit alone, of a model that has no report: the same section, and no program."""
+    style = _style()
+    policy = f"default-src 'none'; style-src '{_hash(style)}'; img-src data:; base-uri 'none'; form-action 'none'"
+    return (
+        _environment()
+        .get_template("audit.html")
+        .render(report={"audit": audited(found)}, name=found.about["model"], policy=policy, style=style)
     )
 
 
