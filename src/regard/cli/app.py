@@ -19,6 +19,7 @@ from regard.cli.mechanisms import mechanisms
 from regard.cli.predict import predict
 from regard.cli.report import report
 from regard.cli.reproduce import reproduce
+from regard.cli.systems import run, systems
 from regard.cli.train import train
 from regard.cli.words import words
 from regard.errors import RegardError
@@ -88,6 +89,11 @@ def _discard_output() -> None:
 
 for _command in (demo, train, predict, explain, words, audit, report, info, mechanisms, reproduce):
     app.command()(_guarded(_command))
+
+_systems = typer.Typer(rich_markup_mode="rich")
+_systems.callback(invoke_without_command=True)(_guarded(systems))
+_systems.command()(_guarded(run))
+app.add_typer(_systems, name="systems")
 
 
 def main() -> None:

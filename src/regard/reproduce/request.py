@@ -36,6 +36,8 @@ class Asked:
         Cells to work on at a time.
     finished : bool
         Show what is finished, and work out nothing.
+    seed : int
+        The first, where a part counts them from another than 0.
     """
 
     part: str
@@ -47,6 +49,7 @@ class Asked:
     out: Path = Path("reproduced")
     processes: int = 1
     finished: bool = False
+    seed: int = 0
 
     @property
     def name(self) -> str:
