@@ -10,6 +10,11 @@ LUONG = "Luong, Pham and Manning 2015, Effective Approaches to Attention-based N
 CHOROWSKI = "Chorowski et al. 2015, Attention-Based Models for Speech Recognition"
 VASWANI = "Vaswani et al. 2017, Attention Is All You Need"
 DOSOVITSKIY = "Dosovitskiy et al. 2021, An Image is Worth 16x16 Words"
+SUKHBAATAR = "Sukhbaatar et al. 2015, End-To-End Memory Networks"
+WESTON = "Weston, Chopra and Bordes 2015, Memory Networks"
+VINYALS = "Vinyals, Fortunato and Jaitly 2015, Pointer Networks"
+CHEN = "Chen et al. 2017, Attentive Collaborative Filtering"
+CHOI = "Choi et al. 2017, GRAM: Graph-based Attention Model for Healthcare Representation Learning"
 
 _ALL = (
     Entry(
@@ -19,6 +24,62 @@ _ALL = (
         "c[t] = Σⱼ a[t, j] h[j],  a[t, :] = softmax(score(s[t], h)),  P(y[t]) = softmax(W tanh(Wc [c[t]; s[t]]))",
         "Attention translates long sentences as well as short ones; from one vector, long ones fail.",
         "regard.reproduce.systems.encoder_decoder",
+    ),
+    Entry(
+        "transformer",
+        "Transformer",
+        VASWANI,
+        "x <- x + Σ over heads of softmax(Q K' / √d) V Wo,  in the source, in the target, and from one to the other",
+        "Attention alone, without recurrence, translates as well as anything, and trains in parallel.",
+        "regard.reproduce.systems.transformer",
+    ),
+    Entry(
+        "vision-transformer",
+        "Vision transformer",
+        DOSOVITSKIY,
+        "x[i] = W patch[i] + p[i],  x <- transformer blocks(x),  scores = W' mean(x) + b",
+        "Seeing by attention is about as good as by convolution; both compare by dot products.",
+        "regard.reproduce.systems.vision",
+    ),
+    Entry(
+        "recogniser",
+        "Location-sensitive recogniser",
+        CHOROWSKI,
+        "f = F * a[i-1],  e[i, j] = w' tanh(W s[i-1] + V h[j] + U f[j] + b),  g[i] = Σⱼ a[i, j] h[j]",
+        "By content alone, attention fails on utterances longer than those of training; with location it does not.",
+        "regard.reproduce.systems.recogniser",
+    ),
+    Entry(
+        "memory-network",
+        "Memory network",
+        f"{SUKHBAATAR}; {WESTON}",
+        "a = softmax(u · k),  u ← H u + Σᵢ a[i] v[i]  hop after hop,  answer = argmax W u",
+        "Several hops answer questions whose facts must be found one through the other.",
+        "regard.reproduce.systems.memory_network",
+    ),
+    Entry(
+        "pointer-network",
+        "Pointer network",
+        VINYALS,
+        "u[t, j] = v' tanh(W1 h[j] + W2 d[t]),  p(answer[t] = j) = softmax(u[t])[j]",
+        "Pointing at inputs answers problems whose answer is made of them, also with more inputs than in training.",
+        "regard.reproduce.systems.pointer",
+    ),
+    Entry(
+        "collaborative-filtering",
+        "Attentive collaborative filtering",
+        CHEN,
+        "α = softmax(item score),  x̄[l] = Σₘ β[l, m] x[l, m],  score(i, j) = (u[i] + Σₗ α[l] p[l]) · v[j] + b[j]",
+        "Attention finds which items of a history, and which of their parts, speak for a person.",
+        "regard.reproduce.systems.collaborative",
+    ),
+    Entry(
+        "gram",
+        "GRAM",
+        CHOI,
+        "g[i] = Σⱼ a[i, j] e[j],  a[i, :] = softmax over ancestors j of u' tanh(W [e[i]; e[j]] + b)",
+        "Rare codes borrow from what they are kinds of: 10% better on rare diseases.",
+        "regard.reproduce.systems.gram",
     ),
 )
 

@@ -157,16 +157,17 @@ def show(_: Asked, cells: list[Cell], results: list[Result]) -> Shown:
         "attention",
     )
     cell = cells[0]
+    world = make_world(0)
     about = [
-        f"A world has {make_world(0).codes} codes in {make_world(0).groups} groups of 10, these in 8 chapters. What "
-        "comes after a code is what comes after its group (60%), what comes after it alone (25%), or anything (15%); codes "
-        "have Zipf's shares in a group, and groups among each other. "
+        f"A world has {world.codes} codes in {world.groups} groups of 10, these in 8 chapters. What comes after a code "
+        "is what comes after its group (60%), what comes after it alone (25%), or anything (15%); codes have Zipf's "
+        "shares in a group, and groups among each other. "
         f"{cell['patients']:,} patients of 3 to 8 visits to learn from: on average a code of the rarest fifth occurs "
         f"{counts[0]} times among them, one of the commonest {counts[-1]} times. Another {cell['tests']:,} to test.",
         "Accuracy@20 in percent: how many codes of the next visit are among the 20 most probable, by fifths of the "
-        "codes from the rarest to the commonest in training. The epoch kept is the one that serves the rarest fifth of other "
-        "patients best, for every model alike; learning rate, penalty and initial spread were chosen in a world of "
-        "another seed, for each model alike.",
+        "codes from the rarest to the commonest in training. The epoch kept is the one that serves the rarest fifth "
+        "of other patients best, for every model alike; learning rate, penalty and initial spread were chosen in a "
+        "world of another seed, for each model alike.",
         "Random nodes: every code gets three inner nodes of the tree, drawn at random, in place of its ancestors.",
     ]
     verdict = "met" if gain >= 0.1 else "missed"
