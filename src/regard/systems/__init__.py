@@ -7,12 +7,20 @@ from typing import TYPE_CHECKING
 from regard.lazy import fetch
 
 if TYPE_CHECKING:
+    from regard.systems.encoder_decoder import EncoderDecoder
+    from regard.systems.recogniser import Recogniser
     from regard.systems.saving import System
+    from regard.systems.transformer import Transformer
+    from regard.systems.vision import VisionTransformer
 
-__all__ = ["System"]
+__all__ = ["EncoderDecoder", "Recogniser", "System", "Transformer", "VisionTransformer"]
 
 _HOMES = {
+    "EncoderDecoder": "encoder_decoder",
+    "Recogniser": "recogniser",
     "System": "saving",
+    "Transformer": "transformer",
+    "VisionTransformer": "vision",
 }
 
 

@@ -17,6 +17,7 @@ except ImportError as error:
 
 # Okabe and Ito's colours, which colour-blind readers tell apart.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#777777", "#000000")
+SHADES = ("#ffffff", "#6baed6", "#08306b")
 
 
 @dataclass(frozen=True)
@@ -37,10 +38,27 @@ class Heat:
     title: str = ""
 
 
-def heat(one: Heat, row_title: str = "says", column_title: str = "attends to", cell: int = 22) -> Drawing:
+def heat(
+    one: Heat,
+    row_title: str = "says",
+    column_title: str = "attends to",
+    cell: int = 22,
+    size: int | None = None,
+    legend: bool = True,
+) -> Drawing:
     """Dark is much: rows are what attends, columns what is attended to, each with its label.
 
     Shades of one colour from white to dark, which everybody can tell apart, and which survive a grey printer.
+
+    Parameters
+    ----------
+    one : Heat
+    row_title, column_title : str
+    cell : int
+        Height and width of a cell.
+    size : int, optional
+        Height and width of the whole, instead.
+    legend : bool
     """
     values = [
         {"row": i, "column": j, "weight": round(float(weight), 4)}
@@ -51,23 +69,25 @@ def heat(one: Heat, row_title: str = "says", column_title: str = "attends to", c
 
     def axis(names: Sequence[str], **more: Any) -> alt.Axis:
         # Positions are the scale, for a word may come twice; its label is looked up.
-        return alt.Axis(labelExpr=f"{json.dumps(list(names))}[datum.value]", ticks=False, domain=False, **more)
+        labels = f"{json.dumps(list(names))}[datum.value]"
+        return alt.Axis(labelExpr=labels, ticks=False, domain=False, labelOverlap=False, **more)
 
     across = axis(one.columns, orient="top", labelAngle=-60 if long else 0, labelLimit=200)
-    return (
+    shades = alt.Scale(domain=[0, 1], range=SHADES, interpolate="lab")
+    chart = (
         alt.Chart(alt.Data(values=values))
         .mark_rect(stroke="#dddddd", strokeWidth=0.5)
         .encode(
-            alt.X("column:O", title=column_title, axis=across),
-            alt.Y("row:O", title=row_title, axis=axis(one.rows, labelLimit=200)),
-            alt.Color("weight:Q", title="weight", scale=alt.Scale(scheme="blues", domain=[0, 1])),
+            alt.X("column:O", title=column_title or None, axis=across),
+            alt.Y("row:O", title=row_title or None, axis=axis(one.rows, labelLimit=200)),
+            alt.Color("weight:Q", title="weight", scale=shades, legend=alt.Legend() if legend else None),
         )
         .properties(
-            width=max(cell * len(one.columns), 60),
-            height=max(cell * len(one.rows), 60),
-            title=alt.TitleParams(one.title, anchor="start"),
+            width=size or max(cell * len(one.columns), 60),
+            height=size or max(cell * len(one.rows), 60),
         )
     )
+    return chart.properties(title=alt.TitleParams(one.title, anchor="start")) if one.title else chart
 
 
 def heats(panels: Sequence[Heat], columns: int = 2, **options: Any) -> Drawing:
