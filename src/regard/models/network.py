@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import torch
 from torch import Tensor, nn
@@ -36,7 +36,7 @@ class Shape:
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, said: dict[str, Any]) -> Shape:
+    def from_dict(cls, said: dict[str, Any]) -> Self:
         """What ``to_dict`` returned."""
         return cls(**{**said, "widths": tuple(said["widths"])})
 
@@ -83,6 +83,10 @@ class AttentionNetwork(nn.Module):
             e = e * (torch.rand(ids.shape, device=e.device) >= self.shape.word_dropout)[..., None]
         h = self.encoder(e, keep)
         return h, self.attention(h, mask=None if bool(keep.all()) else keep)
+
+    def speaks(self, ids: Tensor) -> Tensor:
+        """Where there is a word."""
+        return ids != PADDING
 
     def _thinned(self, x: Tensor) -> Tensor:
         return thinned(x, self.shape.dropout) if self.training and self.shape.dropout else x
@@ -168,11 +172,13 @@ class LstmEncoder(nn.Module):
     kernel is several times as fast as the one for packed sequences, and neither reads padding before a word.
     """
 
+    cell: ClassVar[type[nn.LSTM | nn.GRU]] = nn.LSTM
+
     def __init__(self, shape: Shape) -> None:
         super().__init__()
         both = 2 if shape.bidirectional else 1
-        self.forwards = nn.LSTM(shape.dim, shape.hidden // both, batch_first=True)
-        self.backwards = nn.LSTM(shape.dim, shape.hidden // both, batch_first=True) if shape.bidirectional else None
+        self.forwards = self.cell(shape.dim, shape.hidden // both, batch_first=True)
+        self.backwards = self.cell(shape.dim, shape.hidden // both, batch_first=True) if shape.bidirectional else None
 
     def forward(self, e: Tensor, keep: Tensor) -> Tensor:
         """Each text by itself."""
@@ -184,6 +190,12 @@ class LstmEncoder(nn.Module):
         turned = torch.where(keep, last - place, place)[..., None]
         back = self.backwards(e.gather(1, turned.expand_as(e)))[0]
         return torch.cat([h, back.gather(1, turned.expand_as(back))], -1)
+
+
+class GruEncoder(LstmEncoder):
+    """h = what a GRU remembers at each word, reading as the LSTM does."""
+
+    cell = nn.GRU
 
 
 class ConvEncoder(nn.Module):
@@ -208,5 +220,6 @@ _ENCODERS: dict[Encoder, type[nn.Module]] = {
     "none": NoEncoder,
     "affine": AffineEncoder,
     "lstm": LstmEncoder,
+    "gru": GruEncoder,
     "conv": ConvEncoder,
 }
