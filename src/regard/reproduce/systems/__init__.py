@@ -10,6 +10,7 @@ LUONG = "Luong, Pham and Manning 2015, Effective Approaches to Attention-based N
 CHOROWSKI = "Chorowski et al. 2015, Attention-Based Models for Speech Recognition"
 VASWANI = "Vaswani et al. 2017, Attention Is All You Need"
 DOSOVITSKIY = "Dosovitskiy et al. 2021, An Image is Worth 16x16 Words"
+YANG = "Yang et al. 2016, Hierarchical Attention Networks for Document Classification"
 SUKHBAATAR = "Sukhbaatar et al. 2015, End-To-End Memory Networks"
 WESTON = "Weston, Chopra and Bordes 2015, Memory Networks"
 VINYALS = "Vinyals, Fortunato and Jaitly 2015, Pointer Networks"
@@ -48,6 +49,14 @@ _ALL = (
         "f = F * a[i-1],  e[i, j] = w' tanh(W s[i-1] + V h[j] + U f[j] + b),  g[i] = Σⱼ a[i, j] h[j]",
         "By content alone, attention fails on utterances longer than those of training; with location it does not.",
         "regard.reproduce.systems.recogniser",
+    ),
+    Entry(
+        "han",
+        "Hierarchical attention network",
+        YANG,
+        "s[i] = Σₜ α[i, t] h[i, t],  α[i, :] = softmax(uw · tanh(Ww h[i, :] + bw));  v = Σᵢ α[i] s[i],  score = W'v",
+        "Some words matter in a sentence, some sentences in a text: attending to both beats averages.",
+        "regard.reproduce.systems.han",
     ),
     Entry(
         "memory-network",
