@@ -24,8 +24,8 @@ class CollaborativeFilter(System):
         x̄[l] = Σₘ β[i, l, m] x[l, m] over the parts m of an item,   β = softmax(component score of u[i], x[l, m])
 
     Without ``history`` c is zero: matrix factorisation. Without ``attention`` all items of a history and all their
-    parts are weighed alike, as in SVD++. Chosen beside the paper: a bias b of each item; in training an item of the history
-    does not speak for itself, or else it would recommend itself alone.
+    parts are weighed alike, as in SVD++. Chosen beside the paper: a bias b of each item; in training an item of the
+    history does not speak for itself, or else it would recommend itself alone.
 
     Parameters
     ----------

@@ -68,7 +68,7 @@ class PositionDecoder(System):
     every : bool
         Whether an answer takes every input once, as sorting and tours do: then its end goes without saying.
     again : bool
-        Whether an input may be pointed at again.
+        Whether an input may be pointed at again; an answer still has at most as many positions as there are inputs.
     **settings
         Those of a subclass.
     """
@@ -127,7 +127,7 @@ class PositionDecoder(System):
             raise SettingError("`answers` must hold positions of real inputs, filled up with -1; got others.")
         slots = F.pad(answers + 1, (0, 1))
         chosen = F.one_hot(slots, 1 + inputs.shape[1])
-        taken = (chosen.cumsum(1) - chosen) > 0
+        taken = chosen.cumsum(1) - chosen
         heard = torch.cat([self.start.expand(len(inputs), 1, -1), self._hear(read.embedded, answers)], 1)
         states, _ = self.decoder(heard, (read.hidden[None], read.cell[None]))
         return self.say(states, read.sources, self._allowed(taken, read.real))
@@ -161,15 +161,12 @@ class PositionDecoder(System):
             found = beam(self.step, state, first, end=END, longest=longest, width=width)
         assert found.weights is not None, "every step says its weights"
         steps = F.pad(found.tokens != END, (1, 0), value=True)[:, :-1]
-        positions = found.tokens - 1
-        if positions.shape[1] == longest:
-            positions = positions[:, :-1]  # the end
+        positions = found.tokens[:, : longest - 1] - 1  # the last step can but end
         return Pointed(positions, torch.where(steps[..., None], found.weights, 0), found.score)
 
     def step(self, slots: Tensor, state: Decoding) -> Said:
         """One step of decoding: from the slots said last, the end at the beginning."""
-        pointed = F.one_hot(slots, 1 + state.real.shape[1]) > 0
-        taken = state.taken | (pointed & (slots != END)[:, None])
+        taken = state.taken + F.one_hot(slots, 1 + state.real.shape[1])
         heard = torch.where((slots == END)[:, None], self.start, self._hear(state.embedded, slots[:, None] - 1)[:, 0])
         states, (hidden, cell) = self.decoder(heard[:, None], (state.hidden[None], state.cell[None]))
         log_p = self.say(states, state.sources, self._allowed(taken[:, None], state.real))[:, 0]
@@ -192,7 +189,7 @@ class PositionDecoder(System):
             states, _ = nn.utils.rnn.pad_packed_sequence(packed, batch_first=True, total_length=n)
         hidden, cell = (both.transpose(0, 1).reshape(batch, self.hidden) for both in last)
         sources = torch.cat([self.end.expand(batch, 1, -1), states], 1)
-        none = torch.zeros(batch, 1 + n, dtype=torch.bool, device=inputs.device)
+        none = torch.zeros(batch, 1 + n, dtype=torch.int64, device=inputs.device)
         return Decoding(embedded, sources, real, none, hidden, cell)
 
     def _hear(self, embedded: Tensor, positions: Tensor) -> Tensor:
@@ -201,11 +198,12 @@ class PositionDecoder(System):
         return torch.where((positions != NOTHING)[..., None], embedded.gather(1, index), 0)
 
     def _allowed(self, taken: Tensor, real: Tensor) -> Tensor:
-        """Which slots each step may point at (batch, T, 1 + n): always one of them at least."""
-        free = real[:, None].expand_as(taken[..., 1:])
-        if not self.again:
-            free = free & ~taken[..., 1:]
-        end = ~free.any(-1, keepdim=True) if self.every else torch.ones_like(taken[..., :1])
+        """Which slots each step may point at, from how often each was pointed at before, (batch, T, 1 + n)."""
+        if self.again:
+            free = real[:, None] & (taken[..., 1:].sum(-1, keepdim=True) < real.sum(-1)[:, None, None])
+        else:
+            free = real[:, None] & (taken[..., 1:] == 0)
+        end = ~free.any(-1, keepdim=True) if self.every else torch.ones_like(free[..., :1])
         return torch.cat([end, free], -1)
 
 

@@ -17,6 +17,7 @@ Integers = NDArray[np.int64]
 NOTHING = -1  # fills up answers that are shorter than the longest
 LARGEST = 100  # numbers to sort are drawn from 0, 1, ..., 99
 LONGEST_TOUR = 13  # an exact tour takes memory and time like n 2^n
+TABLE = 1 << 23  # entries of the table of Held and Karp at a time
 
 
 @dataclass(frozen=True)
@@ -172,7 +173,7 @@ def shortest_tour(points: Floats) -> Integers:
     n = points.shape[1]
     if not 2 <= n <= LONGEST_TOUR:
         raise SettingError(f"An exact tour is worked out for 2 to {LONGEST_TOUR} cities; got {n}.")
-    at_a_time = max(1, (1 << 23) // (n << n))  # the table of Held and Karp for these takes some 64 MB
+    at_a_time = max(1, TABLE // (n << n))
     parts = [points[i : i + at_a_time] for i in range(0, len(points), at_a_time)]
     return np.concatenate([_counterclockwise(part, _held_karp(part)) for part in parts])
 
