@@ -11,6 +11,8 @@ CHOROWSKI = "Chorowski et al. 2015, Attention-Based Models for Speech Recognitio
 VASWANI = "Vaswani et al. 2017, Attention Is All You Need"
 DOSOVITSKIY = "Dosovitskiy et al. 2021, An Image is Worth 16x16 Words"
 YANG = "Yang et al. 2016, Hierarchical Attention Networks for Document Classification"
+SEO = "Seo et al. 2017, Interpretable Convolutional Neural Networks with Dual Local and Global Attention"
+JI = "Ji et al. 2017, A Nested Attention Neural Hybrid Model for Grammatical Error Correction"
 SUKHBAATAR = "Sukhbaatar et al. 2015, End-To-End Memory Networks"
 WESTON = "Weston, Chopra and Bordes 2015, Memory Networks"
 VINYALS = "Vinyals, Fortunato and Jaitly 2015, Pointer Networks"
@@ -57,6 +59,22 @@ _ALL = (
         "s[i] = Σₜ α[i, t] h[i, t],  α[i, :] = softmax(uw · tanh(Ww h[i, :] + bw));  v = Σᵢ α[i] s[i],  score = W'v",
         "Some words matter in a sentence, some sentences in a text: attending to both beats averages.",
         "regard.reproduce.systems.han",
+    ),
+    Entry(
+        "dattn",
+        "D-Attn",
+        SEO,
+        "s(i) = σ(window[i] * W + b),  x'[i] = s(i) x[i];  rating = point(user's document) · point(item's document)",
+        "Local and global attention rate better, and the local gates open for words that tell.",
+        "regard.reproduce.systems.dattn",
+    ),
+    Entry(
+        "nested-gec",
+        "Nested attention for grammatical error correction",
+        JI,
+        "α[s, :] = softmax(φ1(d[s]) · φ2(h));  letters of an unknown word: the same within argmaxₖ α[s, k]",
+        "Attention over words corrects grammar, and attention over the letters of one word its spelling.",
+        "regard.reproduce.systems.nested_gec",
     ),
     Entry(
         "memory-network",

@@ -75,10 +75,10 @@ def learned(
         report=report,
     )
     found = {"epochs": len(course.epochs), "parameters": sum(p.numel() for p in model.parameters())}
-    return found | tested(model, test), model
+    return found | measured(model, test), model
 
 
-def tested(model: SequenceToSequence, test: Pairs) -> dict[str, Any]:
+def measured(model: SequenceToSequence, test: Pairs) -> dict[str, Any]:
     """The share of exact answers: in all, of long sources, and by length."""
     right, lengths = np.array(exact(model, test)), np.array([len(source) for source in test.sources])
     by_length = {str(n): float(right[lengths == n].mean()) for n in np.unique(lengths) if (lengths == n).sum() >= 5}
