@@ -8,13 +8,13 @@ import torch
 from typer.testing import CliRunner
 
 from regard.cli.app import app
-from regard.errors import SettingError
+from regard.errors import DataError, SettingError
 from regard.reproduce.page import Table, drawn
 from regard.reproduce.request import Asked
 from regard.reproduce.systems import SYSTEMS, Entry, Shown, Study, system
 from regard.reproduce.systems.charts import Heat, by_length, heat, heats
 from regard.reproduce.systems.study import command, seeds
-from regard.reproduce.systems.translating import shares, measured
+from regard.reproduce.systems.translating import measured, shares
 from regard.systems.data.reversal import reversal
 from regard.systems.vision import Dense
 
@@ -64,6 +64,36 @@ def test_a_study_is_run_once_and_all_of_it_is_written(tmp_path):
     assert Dense.load(tmp_path / "tiny" / "with.regard").settings["hidden"] == 7  # of the first seed
 
 
+def test_what_is_finished_can_be_shown_and_nothing_else_is_worked_out(tmp_path):
+    with pytest.raises(DataError, match="no finished cell of tiny: run it without --finished first"):
+        ENTRY.run(Asked("tiny", seeds=2, out=tmp_path, finished=True))
+    ENTRY.run(Asked("tiny", seeds=1, out=tmp_path))
+    WORKED.clear()
+
+    text = ENTRY.run(Asked("tiny", seeds=2, out=tmp_path, finished=True)).read_text()
+
+    assert not WORKED
+    assert "**Not finished: 2 of 4 cells.**" in text
+    assert "| without | 0.5 |" in text
+
+
+def test_a_page_of_any_part_of_the_cells_can_be_made():
+    """Those of our own four systems; a cell at a time, with what its work would return."""
+    share = {"exact": 0.5, "long": 0.25, "by length": {"5": 0.5}, "parameters": 3, "epochs": 1, "accuracy": 0.9}
+    heard = dict.fromkeys(("validation", "as long as in training", "twice as long", "two in one"), 0.1)
+    drawn_ = {"weights": [[0.5, 0.5]], "rows": ["a"], "columns": ["b", "c"], "title": ""}
+    images = {"images": [[[0.0] * 8] * 8], "seen": [[[0.25] * 4] * 4]}
+    result = {**share, **heard, **images, "picture": drawn_, "beam": 0.5, "greedy": 0.5}
+    for name in ("encoder-decoder", "transformer", "vision-transformer", "recogniser"):
+        study = __import__(SYSTEMS[name].home, fromlist=["STUDY"]).STUDY
+        asked = Asked(name, seeds=1)
+        cells = study.cells(asked)
+        for part in (cells[:1], cells[-1:], cells):
+            shown = study.show(asked, part, [result] * len(part))
+            assert shown.table.rows
+            assert ("not decided yet" in shown.reading) == (part is not cells)
+
+
 def test_a_command_says_what_was_asked():
     assert command(Asked("tiny")) == "regard systems run tiny"
     assert command(Asked("tiny", seeds=1, quick=True)) == "regard systems run tiny --quick"
@@ -106,6 +136,7 @@ def test_shares_are_means_and_spreads_in_percent():
     assert shares([0.5, 0.7]) == "60.0 ± 10.0"
     assert shares([0.5]) == "50.0"
     assert shares([None]) == "—"
+    assert shares([]) == "not run"
 
 
 def test_exact_answers_are_counted_by_length():

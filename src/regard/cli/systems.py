@@ -36,6 +36,7 @@ def run(
     seeds: Annotated[int | None, typer.Option(help="How many; three, and with --quick one.", min=1)] = None,
     out: Annotated[Path, typer.Option(help="The folder of the page, and of what is finished.")] = Path("reproduced"),
     processes: Annotated[int | None, typer.Option(help="Cells to work on at a time; all cores.", min=1)] = None,
+    finished: Annotated[bool, typer.Option("--finished", help="Show what is finished; work out nothing.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
 ) -> None:
     """Train a system with and without attention, and write the page, the pictures, the numbers and the model.
@@ -58,6 +59,7 @@ def run(
         quick=quick,
         out=out,
         processes=processes or thread_count(None),
+        finished=finished,
         seed=seed,
     )
     with progress_bar(not quiet) as report:

@@ -12,7 +12,7 @@ from regard.reproduce.request import Asked
 from regard.reproduce.sweep import Cell
 from regard.reproduce.systems.charts import Heat, heats
 from regard.reproduce.systems.study import Result, Shown, Study, seeds
-from regard.reproduce.systems.translating import shares
+from regard.reproduce.systems.translating import mean, shares, verdict
 from regard.systems.data.sound import BANDS, TONES, Utterances, concatenated, errors, utterances
 from regard.systems.recogniser import Recogniser, beside
 from regard.systems.saving import System
@@ -108,9 +108,9 @@ def _heard(model: Recogniser, one: Utterances) -> dict[str, Any]:
 
 def show(asked: Asked, cells: list[Cell], results: list[Result]) -> Shown:  # noqa: ARG001 - as all studies
     """The page."""
-    found: dict[tuple[str, str], list[Result]] = {}
+    found: dict[tuple[str, str], list[Result]] = {way: [] for way in WAYS}
     for cell, result in zip(cells, results, strict=True):
-        found.setdefault((cell["mode"], cell["weighing"]), []).append(result)
+        found[cell["mode"], cell["weighing"]].append(result)
 
     def rates(way: tuple[str, str], name: str) -> str:
         return shares([one[name] for one in found[way]])
@@ -140,20 +140,19 @@ def show(asked: Asked, cells: list[Cell], results: list[Result]) -> Shown:  # no
 
 
 def _reading(found: dict[tuple[str, str], list[Result]]) -> str:
-    def mean(way: tuple[str, str]) -> float:
-        return 100 * float(np.mean([one[SETS[1]] for one in found[way]]))
-
-    hybrid, content = mean(WAYS[0]), mean(WAYS[1])
-    met = hybrid <= content / 2
+    hybrid, content = (mean([one[SETS[1]] for one in found[way]]) for way in WAYS[:2])
     return (
         f"On melodies twice as long as any in training the hybrid makes {hybrid:.1f}% errors, content alone "
-        f"{content:.1f}%: the bar (at most half as many) is {'met' if met else '**missed**'}."
+        f"{content:.1f}%: the bar (at most half as many) is "
+        f"{verdict(hybrid <= content / 2, hybrid, content)}."
     )
 
 
 def _picture(found: dict[tuple[str, str], list[Result]]) -> Picture:
     panels = []
     for way, title in ((WAYS[0], "hybrid"), (WAYS[1], "content only")):
+        if not found[way]:
+            continue
         panels.append(Heat(**{**found[way][0]["picture"], "title": title}))
     caption = (
         "A melody twice as long as in training: rows are the tones written down, columns frames, each tone named where "

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from regard.errors import DataError
 from regard.lazy import fetch
 from regard.models.progress import Report, silent
 from regard.models.store import write_whole
 from regard.reproduce.data import DataSet
 from regard.reproduce.page import Page, Picture, Section, Table, made_with
 from regard.reproduce.request import Asked
-from regard.reproduce.sweep import Cell, sweep
+from regard.reproduce.sweep import Cell, finished, sweep
 
 if TYPE_CHECKING:
     from regard.systems.saving import System
@@ -60,7 +61,7 @@ class Study:
         From a cell, and whom to tell, to a result ready for JSON and the trained systems by the name of their file.
         Those of the first seed are kept.
     show : callable
-        From what was asked for, its cells and their results to what the page says.
+        From what was asked for, cells and their results to what the page says; not all cells need be finished.
     packages : tuple of str
         Beside torch, whose versions the page names.
     data : callable
@@ -108,8 +109,20 @@ class Entry:
         work = partial(worked, home=self.home, folder=str(folder), first=asked.seed)
         if asked.processes == 1:
             work = partial(work, report=Among(cells, report))
-        results = sweep(cells, work, folder / "cells.jsonl", asked.processes, report)
-        shown = study.show(asked, cells, results)
+        kept = folder / "cells.jsonl"
+        if asked.finished:
+            there = finished(cells, kept)
+            share = f"{sum(one is not None for one in there)} of {len(cells)} cells"
+            if not any(there):
+                raise DataError(f"{kept} has no finished cell of {self.name}: run it without --finished first.")
+            pairs = [(cell, result) for cell, result in zip(cells, there, strict=True) if result is not None]
+            done, results = [cell for cell, _ in pairs], [result for _, result in pairs]
+        else:
+            results = sweep(cells, work, kept, asked.processes, report)
+            done, share = cells, ""
+        shown = study.show(asked, done, results)
+        if share and len(done) < len(cells):
+            shown = replace(shown, about=[*shown.about, f"**Not finished: {share}.**"])
         path = self._page(asked, study, shown).write(asked.out)
         said = {
             "name": self.name,
