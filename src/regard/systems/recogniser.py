@@ -14,11 +14,13 @@ from regard.errors import SettingError
 from regard.nn.attention import Memory
 from regard.nn.location_sensitive import LocationSensitiveAttention
 from regard.nn.masks import lengths_mask
+from regard.nn.weigh import Weigh
 from regard.systems import decoding
 from regard.systems.data.symbols import END, PAD, START, padded
 from regard.systems.decoding import Decoded, Said
 from regard.systems.recurrent import Recurrent
 from regard.systems.saving import System
+from regard.systems.without import flat
 
 WEIGHINGS = ("softmax", "sharpened", "smoothed", "average")
 
@@ -85,6 +87,7 @@ class Recogniser(System):
         )
         if weighing not in WEIGHINGS:
             raise SettingError(f"`weighing` must be one of {', '.join(WEIGHINGS)}; got {weighing!r}.")
+        weigh: str | Weigh = {"smoothed": "smooth", "average": flat}.get(weighing, "softmax")
         self.stride = stride
         self.hear = nn.Linear(bands * stride, hidden)
         self.encoder = Recurrent(hidden, hidden)
@@ -95,8 +98,8 @@ class Recogniser(System):
             mode=mode,
             filters=filters,
             width=width,
-            sharpening={"sharpened": 2.0, "average": 0.0}.get(weighing, 1.0),
-            weigh="smooth" if weighing == "smoothed" else "softmax",
+            sharpening=2.0 if weighing == "sharpened" else 1.0,
+            weigh=weigh,
         )
         self.decoder = nn.GRUCell(dim + hidden, hidden)
         self.join = nn.Linear(2 * hidden, hidden)

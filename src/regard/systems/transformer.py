@@ -13,8 +13,10 @@ from regard.nn.attention import Memory
 from regard.nn.masks import lengths_mask
 from regard.nn.multi_head import MultiHeadAttention
 from regard.nn.result import AttentionResult
+from regard.nn.weigh import Weigh
 from regard.systems.decoding import Said
 from regard.systems.sequence import SequenceToSequence, checked
+from regard.systems.without import flat
 
 
 def positions(size: int, dim: int, *, first: int = 0, device: torch.device | str | None = None) -> Tensor:
@@ -38,11 +40,6 @@ def positions(size: int, dim: int, *, first: int = 0, device: torch.device | str
     rates = torch.exp(torch.arange(0, dim, 2, device=device) * (-math.log(10000.0) / dim))
     angles = torch.arange(first, first + size, device=device)[:, None] * rates
     return torch.stack([angles.sin(), angles.cos()], -1).flatten(-2)
-
-
-def indifferent(query: Tensor, key: Tensor) -> Tensor:
-    """A score that finds everything alike, so that attention becomes the plain average."""
-    return query.new_zeros(()) * (query[..., :1] @ key[..., :1].mT)
 
 
 class Block(nn.Module):
@@ -74,10 +71,10 @@ class Block(nn.Module):
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
-        score = "scaled_dot" if attention else indifferent
+        weigh: str | Weigh = "softmax" if attention else flat
         self.norms = nn.ModuleList(nn.LayerNorm(dim) for _ in range(3 if reads_source else 2))
-        self.itself = MultiHeadAttention(dim, heads, score=score)
-        self.source = MultiHeadAttention(dim, heads, score=score) if reads_source else None
+        self.itself = MultiHeadAttention(dim, heads, weigh=weigh)
+        self.source = MultiHeadAttention(dim, heads, weigh=weigh) if reads_source else None
         self.alone = nn.Sequential(nn.Linear(dim, inner), nn.ReLU(), nn.Linear(inner, dim))
         self.dropout = nn.Dropout(dropout)
 

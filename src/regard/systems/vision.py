@@ -9,7 +9,7 @@ from regard.errors import SettingError
 from regard.nn.multi_head import MultiHeadAttention
 from regard.nn.result import AttentionResult
 from regard.systems.saving import System
-from regard.systems.transformer import indifferent
+from regard.systems.without import flat
 
 
 class Block(nn.Module):
@@ -18,7 +18,7 @@ class Block(nn.Module):
     def __init__(self, dim: int, heads: int = 4, *, attention: bool = True) -> None:
         super().__init__()
         self.first, self.second = nn.LayerNorm(dim), nn.LayerNorm(dim)
-        self.attention = MultiHeadAttention(dim, heads, score="scaled_dot" if attention else indifferent)
+        self.attention = MultiHeadAttention(dim, heads, weigh="softmax" if attention else flat)
         self.alone = nn.Sequential(nn.Linear(dim, 2 * dim), nn.GELU(), nn.Linear(2 * dim, dim))
 
     def forward(self, patches: Tensor) -> Tensor:
