@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -13,7 +14,7 @@ from regard.errors import SettingError
 from regard.models.estimator import TextClassifier
 from regard.models.hierarchical import HierarchicalModel, marked, pieces, with_marks
 from regard.models.hierarchical_network import HierarchicalNetwork, HierarchicalShape
-from regard.models.neural_classifier import _LEARNING_RATES, NeuralAttentionClassifier
+from regard.models.neural_classifier import LEARNING_RATES, NeuralAttentionClassifier
 from regard.models.neural_training import Recipe
 from regard.models.settings import class_weights, number, one_of, seed_of, whole
 from regard.tokens import Tokens, Vocabulary
@@ -187,7 +188,7 @@ class HierarchicalAttentionClassifier(NeuralAttentionClassifier):
         )
         recipe = Recipe(
             self.optimizer,
-            _LEARNING_RATES[self.optimizer] if self.learning_rate == "auto" else float(self.learning_rate),
+            LEARNING_RATES[self.optimizer] if self.learning_rate == "auto" else float(self.learning_rate),
             float(self.l2),
             0.0,
             int(self.epochs),
@@ -207,8 +208,6 @@ class HierarchicalAttentionClassifier(NeuralAttentionClassifier):
         return marked(vocabulary, texts, n_threads)
 
     def _network(self, shape: Any, vocabulary: Vocabulary, recipe: Recipe) -> HierarchicalNetwork:
-        from dataclasses import replace
-
         torch.manual_seed(recipe.seed)
         return HierarchicalNetwork(replace(shape, words=len(vocabulary)), sparse=self.optimizer != "adamw")
 

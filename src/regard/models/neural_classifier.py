@@ -24,7 +24,7 @@ from regard.tokens import Tokens, Vocabulary
 from regard.tokens.ready import say_if_compiling
 from regard.tokens.threads import thread_count
 
-_LEARNING_RATES = {"adagrad": 0.02, "adamw": 0.001, "sgd": 0.015}
+LEARNING_RATES = {"adagrad": 0.02, "adamw": 0.001, "sgd": 0.015}
 _DIM = 100
 
 
@@ -316,7 +316,7 @@ class NeuralAttentionClassifier(TextClassifier):
             float(self.dropout),
             float(self.word_dropout),
         )
-        rate = _LEARNING_RATES[self.optimizer] if self.learning_rate == "auto" else float(self.learning_rate)
+        rate = LEARNING_RATES[self.optimizer] if self.learning_rate == "auto" else float(self.learning_rate)
         recipe = Recipe(
             self.optimizer,
             rate,
