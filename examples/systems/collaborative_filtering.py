@@ -9,7 +9,7 @@ from regard.reproduce.systems.collaborative import RECIPES, attended, learned, m
 
 def main(quick: bool = False) -> None:
     """Train, say how often an item that was left out is among ten recommended ones, and read one history."""
-    size = {"people": 100, "epochs": 1} if quick else {"people": 2000, "epochs": 30}
+    size = {"people": 100, "epochs": 1} if quick else {"people": 2000}
     cell = {"kind": "attention", "seed": 0, **RECIPES["attention"], **size}
     data = people_of(cell)
     model = learned(cell, data, print_nothing)

@@ -10,7 +10,7 @@ from regard.systems.data.ontology import LEVELS, make_patients
 
 def main(quick: bool = False) -> None:
     """Train, say how well the next codes are predicted by their rarity, and what a rare one attends to."""
-    size = {"patients": 60, "tests": 60, "epochs": 1} if quick else {"patients": 3000, "tests": 4000, "epochs": 26}
+    size = {"patients": 60, "tests": 60, "epochs": 1} if quick else {"patients": 1000, "tests": 4000, "epochs": 44}
     model, world, counts = learned({"kind": "attention", "seed": 0, **RECIPES["attention"], **size}, print_nothing)
     found = measured(model, make_patients(world, size["tests"], 1), counts)
     for name, share in zip(NAMES, found["fifths"], strict=True):

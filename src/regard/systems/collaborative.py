@@ -140,7 +140,7 @@ class CollaborativeFilter(System):
         """The best items that are not in the history, (batch, best), the best first."""
         if not 1 <= best <= self.items - history.shape[1]:
             raise SettingError(f"`best` must be 1 to {self.items - history.shape[1]}, what is left; got {best}.")
-        scores = self(people, history)
+        scores: Tensor = self(people, history)
         seen = F.pad(torch.zeros_like(scores, dtype=torch.bool), (0, 1)).scatter(1, history % (self.items + 1), True)
         return scores.masked_fill(seen[:, :-1], -torch.inf).topk(best, -1).indices
 

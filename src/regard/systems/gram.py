@@ -94,13 +94,15 @@ class Gram(System):
     def loss(self, visits: Tensor) -> Tensor:
         """The mean of -log p over all codes of all visits but the first."""
         coming = visits[:, 1:]
-        log_p = self(visits[:, :-1]).log_softmax(-1).gather(-1, coming.clamp_min(0))
+        scores: Tensor = self(visits[:, :-1])
+        log_p = scores.log_softmax(-1).gather(-1, coming.clamp_min(0))
         return -log_p[coming != NOTHING].mean()
 
     @torch.no_grad()
     def hits(self, visits: Tensor, best: int = 20) -> Tensor:
         """Whether each code of each visit but the first was among the ``best``, bool (batch, T - 1, K)."""
-        chosen = self(visits[:, :-1]).topk(min(best, self.codes), -1).indices
+        scores: Tensor = self(visits[:, :-1])
+        chosen = scores.topk(min(best, self.codes), -1).indices
         return (visits[:, 1:, :, None] == chosen[:, :, None]).any(-1)
 
     def _check(self, visits: Tensor) -> None:

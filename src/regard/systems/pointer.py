@@ -138,7 +138,7 @@ class PositionDecoder(System):
         said = slots != END
         if not self.every:
             said = F.pad(said[:, :-1], (1, 0), value=True)  # and the step after the last
-        log_p = self(inputs, answers, lengths)
+        log_p: Tensor = self(inputs, answers, lengths)
         return -log_p.gather(-1, slots[..., None])[..., 0][said].mean()
 
     @torch.no_grad()

@@ -24,11 +24,11 @@ from regard.systems.training import Recipe, seeded, train
 KINDS = {"attention": "ACF", "average": "history weighed alike", "factors": "BPR-MF"}
 BEST = 10
 SHOWN = 12  # people in the picture
-# Found for each kind by itself among the same settings, on people of another seed.
+# The best found for each kind by itself, on validation items of people of another seed.
 RECIPES: dict[str, Cell] = {
-    "attention": {"learning_rate": 0.005, "weight_decay": 0.1},
-    "average": {"learning_rate": 0.005, "weight_decay": 0.1},
-    "factors": {"learning_rate": 0.005, "weight_decay": 0.1},
+    "attention": {"learning_rate": 0.02, "weight_decay": 0.5, "batch_size": 512, "epochs": 32},
+    "average": {"learning_rate": 0.02, "weight_decay": 0.5, "batch_size": 512, "epochs": 32},
+    "factors": {"learning_rate": 0.01, "weight_decay": 0.5, "batch_size": 256, "epochs": 60},
 }
 
 
@@ -38,8 +38,8 @@ def cells_of(asked: Asked) -> list[Cell]:
         {
             "kind": kind,
             **RECIPES[kind],
-            "people": 100 if asked.quick else 2000,
-            "epochs": 2 if asked.quick else 40,
+            "people": 2000,
+            **({"people": 100, "epochs": 2} if asked.quick else {}),
             "seed": seed,
         }
         for seed in seeds(asked)
@@ -77,11 +77,10 @@ def learned(cell: Cell, data: Feedback, report: Report) -> CollaborativeFilter:
         loss,
         Recipe(
             cell["epochs"],
-            256,
+            cell["batch_size"],
             cell["learning_rate"],
             schedule="constant",
             weight_decay=cell["weight_decay"],
-            patience=10,
             seed=cell["seed"],
         ),
         validate=lambda: measured(model, data.history, data.validation)["hit"],
@@ -162,33 +161,43 @@ def recommended(model: CollaborativeFilter, history: NDArray[np.int64], seen: ND
 
 
 def show(_: Asked, cells: list[Cell], results: list[Result]) -> Shown:
-    """The table, what it says, and the picture."""
+    """The table, what it says, and the picture; of what there is."""
 
-    def of(kind: str, what: str) -> list[float]:
-        return [found[what] for cell, found in zip(cells, results, strict=True) if cell["kind"] == kind]
+    def of(kind: str, what: str) -> list[Any]:
+        pairs = zip(cells, results, strict=True)
+        return [found[what] for cell, found in pairs if cell["kind"] == kind and what in found]
 
-    first = next(found["attended"] for cell, found in zip(cells, results, strict=True) if cell["kind"] == "attention")
-    attention = [found["attended"] for found in results if "attended" in found]
-
-    def mean(what: str) -> str:
-        return shares([found[what] for found in attention])
-
+    popular_hits = [found["popular"] for found in results]
     rows = [
-        ["hit rate@10, %", *(shares(of(kind, "hit")) for kind in KINDS), shares(of("factors", "popular")), CLAIM],
+        ["hit rate@10, %", *(shares(of(kind, "hit")) for kind in KINDS), shares(popular_hits), CLAIM],
         ["discounted gain@10, %", *(shares(of(kind, "gain")) for kind in KINDS), "", ""],
-        ["parameters", *(f"{int(of(kind, 'parameters')[0]):,}" for kind in KINDS), "", ""],
+        ["parameters", *(f"{of(kind, 'parameters')[0]:,}" if of(kind, "hit") else "—" for kind in KINDS), "", ""],
     ]
-    hits = {kind: float(np.mean(of(kind, "hit"))) for kind in KINDS}
-    gain, alone = (hits["attention"] / max(hits[kind], 1e-9) - 1 for kind in ("factors", "average"))
-    reading = (
-        f"The hit rate of attentive collaborative filtering is {100 * gain:+.0f}% from that of BPR-MF, where +10% was "
-        f"asked for ({'met' if gain >= 0.1 else 'missed'}), and {100 * alone:+.0f}% from weighing the history alike: "
-        "that part is attention's own. Who knew every taste, and took the most popular items that are to it, would "
-        f"reach {shares(of('factors', 'knowing'))}%. Items taken by taste are {mean('share of items')}% of a history "
-        f"and get {mean('items')}% of the attention; one of them gets more than one taken by accident in "
-        f"{mean('order')}% of pairs. The part that is to a person's taste is {mean('share of parts')}% of an item's "
-        f"parts and gets {mean('parts')}% of the attention inside it."
+    hits = {kind: float(np.mean(of(kind, "hit"))) for kind in KINDS if of(kind, "hit")}
+    reading = [gain(hits, "factors", 0.1), gain(hits, "average", None)]
+    reading.append(
+        "Who knew every taste, and took the most popular items that are to it, would reach "
+        f"{shares([found['knowing'] for found in results])}%."
     )
+    pictures = []
+    attention = of("attention", "attended")
+    if attention:
+
+        def mean(what: str) -> str:
+            return shares([found[what] for found in attention])
+
+        reading.append(
+            f"Items taken by taste are {mean('share of items')}% of a history and get {mean('items')}% of the "
+            f"attention; one of them gets more than one taken by accident in {mean('order')}% of pairs. The part that "
+            f"is to a person's taste is {mean('share of parts')}% of an item's parts and gets {mean('parts')}% of the "
+            "attention inside it."
+        )
+        weights = attention[0]["shown"]
+        half = len(weights[0]) // 2
+        columns = [*["taste"] * half, *["accident"] * (len(weights[0]) - half)]
+        picture = Heat(weights, [f"person {i + 1}" for i in range(len(weights))], columns)
+        caption = "What people attend to in their histories: items taken by taste stand first, then those by accident."
+        pictures.append(drawn("histories", caption, heat(picture, "", "items of the history")))
     cell, data = cells[0], people_of({**cells[0], "people": 50})
     about = [
         f"{cell['people']:,} people took {data.history.shape[1]} of {data.items} items each. An item has "
@@ -197,19 +206,26 @@ def show(_: Asked, cells: list[Cell], results: list[Result]) -> Shown:
         "it, the others by accident.",
         "Leave one out: for each person one item taken by taste for validation, one for the test, ranked among all "
         "items that the person has not taken. The epoch kept is the best of the validation items, for every model; "
-        "learning rate and weight decay were chosen for every model among the same settings, on people of another "
-        "seed.",
+        "learning rate (0.002 to 0.02), weight decay (0.1 to 2), batch and number of epochs were chosen for every "
+        "model by hand on validation items of another seed, more of them tried for BPR-MF, which is quicker to train.",
+        "BPR-MF needs strong decay and many epochs: on that other seed, with decay 0.1 or in 24 epochs, it stayed well "
+        "behind reading histories (0.129 to 0.139, and 0.154 to 0.178, of the validation items), and caught up with "
+        "it at decay 0.5 in 60 epochs. Shorter histories (6 items) changed nothing in that.",
     ]
-    half = data.history.shape[1] // 2
-    columns = [*["taste"] * half, *["accident"] * (data.history.shape[1] - half)]
-    picture = Heat(first["shown"], [f"person {i + 1}" for i in range(len(first["shown"]))], columns)
-    caption = "What people attend to in their histories: items taken by taste stand first, then those by accident."
     head = ["", *KINDS.values(), "most popular", "the paper's claim"]
-    return Shown(
-        about, Table(head, rows), reading, [drawn("histories", caption, heat(picture, "", "items of the history"))]
-    )
+    return Shown(about, Table(head, rows), " ".join(filter(None, reading)), pictures)
 
 
 CLAIM = "above BPR-MF on Pinterest and Vine"
+
+
+def gain(hits: dict[str, float], other: str, wanted: float | None) -> str:
+    """A sentence on attention beside another model."""
+    if "attention" not in hits or not hits.get(other):
+        return ""
+    more = hits["attention"] / hits[other] - 1
+    bar = "" if wanted is None else f", where {wanted:+.0%} was asked for ({'met' if more >= wanted else 'missed'})"
+    return f"The hit rate of ACF is {more:+.0%} from that of {KINDS[other]}{bar}."
+
 
 STUDY = Study(cells_of, work, show)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from regard.models.progress import Report
-from regard.reproduce.page import Note, Picture, Section, Table, drawn
+from regard.reproduce.page import Picture, Section, Table, drawn
 from regard.reproduce.request import Asked
 from regard.reproduce.sweep import Cell
 from regard.reproduce.systems.charts import Heat, heat
@@ -164,7 +165,7 @@ def example(model: PositionDecoder, task: str) -> dict[str, Any]:
 
 
 def show(_: Asked, cells: list[Cell], results: list[Result]) -> Shown:
-    """The table, what it says, and the pictures."""
+    """The table, what it says, and the pictures; of what there is."""
 
     def values(task: str, attention: bool, size: int, what: str) -> list[float]:
         pairs = zip(cells, results, strict=True)
@@ -172,54 +173,43 @@ def show(_: Asked, cells: list[Cell], results: list[Result]) -> Shown:
         return [found[str(size)][what] for found in mine if str(size) in found]
 
     rows = []
-    for task, what, unit in (
-        ("sorting", "exact", "exact, %"),
-        ("hull", "exact", "exact, %"),
-        ("hull", "area", "area covered, %"),
-        ("tour", "ratio", "length, optimum = 100"),
-    ):
+    for task, what, unit in ROWS:
         for size in TESTED[task]:
-            with_it, without = (values(task, attention, size, what) for attention in (True, False))
-            none = "no words for them" if size > max(TRAINED[task]) else "—"
-            rows.append(
-                [
-                    f"{TITLES[task]}, {size} inputs: {unit}",
-                    shares(with_it),
-                    shares(without) if without else none,
-                    CLAIMS.get((task, what, size), ""),
-                ]
-            )
-    shown = [found["shown"] for cell, found in zip(cells, results, strict=True) if "shown" in found][:3]
-    pictures = [picture for task, one in zip(RECIPES, shown, strict=True) for picture in pictures_of(task, one)]
-    nearest = np.mean(values("tour", True, max(TESTED["tour"]), "nearest"))
-    recipe = RECIPES["hull"]
+            beyond = size > max(TRAINED[task])
+            without = "no words for them" if beyond else shares(values(task, False, size, what))
+            name = f"{TITLES[task]}, {size} inputs: {unit}"
+            rows.append([name, shares(values(task, True, size, what)), without, CLAIMS.get((task, what, size), "")])
+    shown = {
+        cell["task"]: found["shown"]
+        for cell, found in list(zip(cells, results, strict=True))[::-1]
+        if cell["attention"]
+    }
+    pictures = [picture for task in RECIPES if task in shown for picture in pictures_of(task, shown[task])]
+    recipes = "; ".join(
+        f"{TITLES[task]}: {min(sizes)} to {max(sizes)} inputs, {RECIPES[task]['problems'] * len(sizes):,} problems, "
+        f"{RECIPES[task]['epochs']} epochs"
+        for task, sizes in TRAINED.items()
+    )
     about = [
-        "Numbers and points are drawn anew for training, validation and test. Training holds "
-        + "; ".join(f"{TITLES[task]}: {min(sizes)} to {max(sizes)} inputs" for task, sizes in TRAINED.items())
-        + ". The right answers are exact: gift wrapping, and the recursion of Held and Karp. Numbers to sort are "
-        "different whole numbers below 100.",
-        f"For hulls {recipe['problems'] * len(TRAINED['hull']):,} problems and {recipe['epochs']} epochs. Both "
-        "decoders have the same encoder, training and mask: what is in the answer already cannot be said again, in "
-        "training and decoding alike (beside the paper, and a help to both; with it sorting only asks for the "
-        "smallest that is left). Decoding is greedy. Sizes and rates were chosen on problems of other seeds.",
+        f"Numbers and points are drawn anew for training, validation and test. Training has {recipes}. The right "
+        "answers are exact: gift wrapping, and the recursion of Held and Karp. Numbers to sort are different whole "
+        "numbers below 100.",
+        "Both decoders have the same encoder, training and mask: what is in the answer already cannot be said again, in "
+        "training and decoding alike (beside the paper, and a help to both; with it sorting only asks for the smallest "
+        "that is left). Decoding is greedy. Sizes and rates were chosen on problems of other seeds.",
         "A hull is exact if it is the same polygon, wherever it starts; a polygon whose sides cross covers nothing. "
         "The decoder without attention has words for the positions of the training, and none for larger problems.",
     ]
-    reading = reading_of(values)
-    more = Section(
-        "Beside simple rules",
-        "",
-        [
-            Note(
-                f"Always going on to the nearest city gives tours of {100 * float(nearest):.1f} with "
-                f"{max(TESTED['tour'])} cities, the optimum being 100; cities in the order given, "
-                f"{100 * float(np.mean(values('tour', True, max(TESTED['tour']), 'any'))):.0f}."
-            )
-        ],
-    )
-    return Shown(about, Table(HEAD, rows), reading, pictures, [more])
+    more = [Section("Beside simple rules", beside_rules(values))] if values("tour", True, 8, "nearest") else []
+    return Shown(about, Table(HEAD, rows), reading_of(values), pictures, more)
 
 
+ROWS = (
+    ("sorting", "exact", "exact, %"),
+    ("hull", "exact", "exact, %"),
+    ("hull", "area", "area covered, %"),
+    ("tour", "ratio", "length, optimum = 100"),
+)
 HEAD = ["", "with attention (pointer)", "without (fixed vocabulary)", "the paper's claim"]
 CLAIMS = {
     ("sorting", "exact", 10): "named as such a problem, not measured",
@@ -229,26 +219,41 @@ CLAIMS = {
 }
 
 
-def reading_of(values: Any) -> str:
-    """Which bars are met, in sentences."""
+Values = Callable[[str, bool, int, str], list[float]]
 
-    def mean(*of: Any) -> float:
-        return 100 * float(np.mean(values(*of)))
 
-    def met(reached: bool) -> str:
-        return "met" if reached else "missed"
+def reading_of(values: Values) -> str:
+    """Which bars are met, in sentences; of what there is."""
 
-    sorted_, longer = mean("sorting", True, 10, "exact"), mean("sorting", True, 15, "exact")
-    exact, area = mean("hull", True, 10, "exact"), mean("hull", True, 10, "area")
+    def bar(what: str, of: tuple[str, bool, int, str], wanted: float) -> str:
+        found = values(*of)
+        if not found:
+            return f"{what}: not measured, {wanted:g}% asked for."
+        mean = 100 * float(np.mean(found))
+        return f"{what}: {mean:.1f}%, {wanted:g}% asked for ({'met' if mean >= wanted else 'missed'})."
+
+    said = [
+        bar("Sorted exactly, as many numbers as in training", ("sorting", True, 10, "exact"), 99),
+        bar("One and a half times as many", ("sorting", True, 15, "exact"), 90),
+        bar("Convex hulls of 10 points, exact", ("hull", True, 10, "exact"), 70),
+        bar("Their area", ("hull", True, 10, "area"), 99),
+    ]
+    if values("tour", True, 8, "ratio"):
+        longer = [100 * float(np.mean(values("tour", True, size, "ratio"))) - 100 for size in TESTED["tour"]]
+        said.append(f"Tours of 8 cities are {longer[0]:.1f}% longer than the shortest, of 12 cities {longer[1]:.1f}%.")
+    said.append("Without attention, problems larger than those of the training cannot be answered at all.")
+    return " ".join(said)
+
+
+def beside_rules(values: Values) -> str:
+    """What tours by rule are like."""
+    nearest, given = (
+        [100 * float(np.mean(values("tour", True, size, what))) for size in TESTED["tour"]]
+        for what in ("nearest", "any")
+    )
     return (
-        f"Sorting: {sorted_:.1f}% exact with as many numbers as in training, where 99 were asked for "
-        f"({met(sorted_ >= 99)}), and {longer:.1f}% with one and a half times as many, 90 asked for "
-        f"({met(longer >= 90)}). Convex hulls of 10 points: {exact:.1f}% exact, 70 asked for ({met(exact >= 70)}), "
-        f"and {area:.2f}% of the area, 99 asked for ({met(area >= 99)}). Tours of 8 cities are "
-        f"{mean('tour', True, 8, 'ratio') - 100:.1f}% longer than the shortest, of 12 cities "
-        f"{mean('tour', True, 12, 'ratio') - 100:.1f}%. Without attention, {mean('sorting', False, 10, 'exact'):.1f}% "
-        f"of the sorted lists and {mean('hull', False, 10, 'exact'):.1f}% of the hulls are exact, and larger problems "
-        "cannot be answered at all."
+        f"Always going on to the nearest city gives tours of {nearest[0]:.1f} with 8 cities and {nearest[1]:.1f} with "
+        f"12, the optimum being 100; cities in the order given, {given[0]:.0f} and {given[1]:.0f}."
     )
 
 

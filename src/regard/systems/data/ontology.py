@@ -25,7 +25,7 @@ class World:
     node's.
 
         next group | code:  the consequence of its group with ``alike``, its own with ``own``, otherwise any
-        code | group:       the k-th of the group's codes in a share ~ k^-1.3;  groups likewise ~ k^-0.9
+        code | group:       the k-th of the group's codes in a share ~ 1 / k;  groups likewise ~ k^-0.7
 
     Attributes
     ----------
@@ -75,8 +75,8 @@ def make_world(
     chapters: int = 8,
     groups: int = 5,
     codes: int = 10,
-    alike: float = 0.6,
-    own: float = 0.25,
+    alike: float = 0.7,
+    own: float = 0.15,
 ) -> World:
     """Draw a world.
 
@@ -100,15 +100,15 @@ def make_world(
             [NOTHING],
         ]
     )
-    of_codes = np.arange(1, codes + 1) ** -1.3
+    of_codes = _shares(codes, 1.0)
     return World(
         parents,
         all_codes,
         all_groups,
         rng.permutation(all_groups),
         rng.integers(0, all_groups, all_codes),
-        rng.permutation(_shares(np.arange(1, all_groups + 1) ** -0.9)),
-        np.stack([rng.permutation(_shares(of_codes)) for _ in range(all_groups)]),
+        rng.permutation(_shares(all_groups, 0.7)),
+        np.stack([rng.permutation(of_codes) for _ in range(all_groups)]),
         alike,
         own,
     )
@@ -165,6 +165,8 @@ def fifths(counts: Integers) -> Integers:
     return place
 
 
-def _shares(numbers: Floats) -> Floats:
-    shares: Floats = numbers / numbers.sum()
+def _shares(count: int, power: float) -> Floats:
+    """Zipf's law: the k-th of them in a share ~ k^-power."""
+    sizes = np.arange(1, count + 1, dtype=np.float64) ** -power
+    shares: Floats = sizes / sizes.sum()
     return shares
