@@ -39,7 +39,7 @@ TITLES = {"sorting": "sorting", "hull": "convex hull", "tour": "shortest tour"}
 RECIPES: dict[str, Cell] = {
     "sorting": {"problems": 3_000, "epochs": 4, "hidden": 64, "learning_rate": 0.003},
     "hull": {"problems": 22_000, "epochs": 6, "hidden": 96, "learning_rate": 0.003},
-    "tour": {"problems": 10_000, "epochs": 6, "hidden": 96, "learning_rate": 0.003},
+    "tour": {"problems": 8_000, "epochs": 5, "hidden": 64, "learning_rate": 0.003},
 }
 
 
@@ -179,11 +179,10 @@ def show(_: Asked, cells: list[Cell], results: list[Result]) -> Shown:
             without = "no words for them" if beyond else shares(values(task, False, size, what))
             name = f"{TITLES[task]}, {size} inputs: {unit}"
             rows.append([name, shares(values(task, True, size, what)), without, CLAIMS.get((task, what, size), "")])
-    shown = {
-        cell["task"]: found["shown"]
-        for cell, found in list(zip(cells, results, strict=True))[::-1]
-        if cell["attention"]
-    }
+    shown: dict[str, dict[str, Any]] = {}
+    for cell, found in zip(cells, results, strict=True):
+        if cell["attention"]:
+            shown.setdefault(cell["task"], found["shown"])
     pictures = [picture for task in RECIPES if task in shown for picture in pictures_of(task, shown[task])]
     recipes = "; ".join(
         f"{TITLES[task]}: {min(sizes)} to {max(sizes)} inputs, {RECIPES[task]['problems'] * len(sizes):,} problems, "
@@ -194,9 +193,9 @@ def show(_: Asked, cells: list[Cell], results: list[Result]) -> Shown:
         f"Numbers and points are drawn anew for training, validation and test. Training has {recipes}. The right "
         "answers are exact: gift wrapping, and the recursion of Held and Karp. Numbers to sort are different whole "
         "numbers below 100.",
-        "Both decoders have the same encoder, training and mask: what is in the answer already cannot be said again, in "
-        "training and decoding alike (beside the paper, and a help to both; with it sorting only asks for the smallest "
-        "that is left). Decoding is greedy. Sizes and rates were chosen on problems of other seeds.",
+        "Both decoders have the same encoder, training and mask: what is in the answer already cannot be said again, "
+        "in training and decoding alike (beside the paper, and a help to both; with it sorting only asks for the "
+        "smallest that is left). Decoding is greedy. Sizes and rates were chosen on problems of other seeds.",
         "A hull is exact if it is the same polygon, wherever it starts; a polygon whose sides cross covers nothing. "
         "The decoder without attention has words for the positions of the training, and none for larger problems.",
     ]
