@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,6 +43,8 @@ class Reader(nn.Module):
         single words), of the layer between, and of the point.
     window : int
         Of the local gate.
+    widths : sequence of int
+        Of the filters that look for phrases, after the global gate.
     dropout, word_dropout : float
         Of the layer between, and of whole words: in training.
     attention : bool
@@ -56,6 +59,7 @@ class Reader(nn.Module):
         *,
         window: int,
         filters: int,
+        widths: Sequence[int],
         hidden: int,
         size: int,
         dropout: float,
@@ -68,9 +72,11 @@ class Reader(nn.Module):
             self.embedding.weight, std=0.3
         )  # larger ones would saturate tanh, of which the highest is taken
         nn.init.zeros_(self.embedding.weight[:1])
-        self.attention = DualAttention(dim, length, window=window, local_filters=2 * filters, filters=filters)
+        self.attention = DualAttention(
+            dim, length, window=window, local_filters=2 * filters, filters=filters, widths=tuple(widths)
+        )
         self.between = nn.Sequential(
-            nn.Linear(5 * filters, hidden), nn.ReLU(), nn.Dropout(dropout), nn.Linear(hidden, size)
+            nn.Linear((2 + len(widths)) * filters, hidden), nn.ReLU(), nn.Dropout(dropout), nn.Linear(hidden, size)
         )
         self.word_dropout = word_dropout
         self.open = not attention
@@ -106,7 +112,7 @@ class DAttn(System):
         The longest document: the size of the global filter.
     mean : float
         What a rating is before anything is known.
-    dim, window, filters, hidden, size
+    dim, window, filters, widths, hidden, size
         See ``Reader``; the paper has dim 100, filters 200 and 100, hidden 500 and size 50.
     dropout, word_dropout : float
         The share of numbers left out between the two layers, and of words left out of documents, in training.
@@ -129,6 +135,7 @@ class DAttn(System):
         dim: int = 24,
         window: int = 3,
         filters: int = 24,
+        widths: Sequence[int] = (2, 3, 4),
         hidden: int = 48,
         size: int = 16,
         dropout: float = 0.2,
@@ -142,6 +149,7 @@ class DAttn(System):
             dim=dim,
             window=window,
             filters=filters,
+            widths=list(widths),
             hidden=hidden,
             size=size,
             dropout=dropout,
@@ -162,6 +170,7 @@ class DAttn(System):
                 length,
                 window=window,
                 filters=filters,
+                widths=widths,
                 hidden=hidden,
                 size=size + 1,
                 dropout=dropout,

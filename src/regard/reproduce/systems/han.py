@@ -119,13 +119,11 @@ def show(asked: Asked, cells: list[Cell], results: list[Result]) -> Shown:  # no
     exact = Section(
         "What is exact",
         "The GRU over the sentences decides their weights, and the sentences themselves are averaged. So the score "
-        "is the "
-        "sum of the sentences' contributions, and each of those the sum of its words', weight times polarity, up to "
-        "rounding. A word's polarity is that of the word among its neighbours: convolutions have read three words. "
-        "In the "
+        "is the sum of the sentences' contributions, and each of those the sum of its words', weight times polarity, "
+        "up to rounding. A word's polarity is that of the word among its neighbours: convolutions have read three "
+        "words. In the "
         'paper the GRU\'s states are averaged (`sentence_encoder="gru"`); then only the sum over sentences says what '
-        "the "
-        "model did, and every word is given the polarity of its sentence.",
+        "the model did, and every word is given the polarity of its sentence.",
     )
     return Shown(_about(cells[0], first), table, _reading(accuracy), pictures, [words, exact])
 
@@ -133,16 +131,13 @@ def show(asked: Asked, cells: list[Cell], results: list[Result]) -> Shown:  # no
 def _about(cell: Cell, first: Result) -> list[str]:
     return [
         "Trained on IMDB, the official split, from scratch; a tenth of the training texts, held out, chooses among "
-        "{cell['epochs']} epochs at most (here "
-        f"epoch {first['epoch']}), and the test is read once. {first['words']:,} words that occur three times or "
-        f"more have "
-        f"embeddings of {cell.get('dim', 100)} numbers, drawn at random. A word is read by convolutions over itself "
-        f"and its "
-        "two neighbours in place of the paper's GRU, which takes several times as long on a CPU "
+        f"{{cell['epochs']}} epochs at most (here epoch {first['epoch']}), and the test is read once. "
+        f"{first['words']:,} words that occur three times or more have embeddings of {cell.get('dim', 100)} numbers, "
+        "drawn at random. A word is read by convolutions over itself and its two neighbours in place of the paper's "
+        "GRU, which takes several times as long on a CPU "
         '(`encoder="gru"` is the paper\'s); a GRU of half that size each way reads the sentences. Texts are whole; a '
         f"sentence goes on as another after {LONGEST} words. Dropout 0.3, a fifth of the words left out, AdamW with "
-        f"rate "
-        "0.001, batches of 50 texts of like length. These settings were not tuned.",
+        "rate 0.001, batches of 50 texts of like length. These settings were not tuned.",
         "Without attention, words and sentences are weighed evenly, and nothing else differs.",
     ]
 
@@ -159,8 +154,8 @@ def _reading(accuracy: dict[str, list[float]]) -> str:
 
 def _picture(review: dict[str, Any]) -> Picture:
     caption = (
-        "A test review as both levels weigh it: on the left each sentence's share of the attention, on the right each "
-        "word's share within its sentence."
+        "A test review as both levels weigh it: on the left each sentence's share of the attention, on the right "
+        "each word's share within its sentence."
     )
     return drawn("review", caption, two_levels(review["sentences"]))
 

@@ -172,8 +172,7 @@ def show(asked: Asked, cells: list[Cell], results: list[Result]) -> Shown:  # no
         Section(
             "Words that never occurred in training",
             "Ten rare words were kept for this. To leave such a word as it is takes copying letter by letter; to "
-            "correct "
-            "it would take knowing it, but for slips that show, such as a letter written three times.",
+            "correct it would take knowing it, but for slips that show, such as a letter written three times.",
             [unseen],
         ),
     ]
@@ -190,18 +189,13 @@ def _about(cell: Cell) -> list[str]:
     return [
         f"{cell['sentences']:,} sentences of a small grammar, into which mistakes are put: agreement, articles, "
         "prepositions, word order, and one slip in half of the rare words; a quarter or so have none. Each mistake "
-        "has one "
-        f"correction in that grammar. {cell['tests']:,} others are the test. Rare words, in half of the sentences, "
-        f"are not "
-        "in the vocabulary. One layer of 64 units both ways over words, one of 48 over letters; AdamW, batches of 64, "
-        f"{cell['epochs']} epochs, learning rate {cell['learning_rate']:g}, the epoch that corrects most held-out "
-        f"sentences. "
-        "Decoding is greedy.",
+        f"has one correction in that grammar. {cell['tests']:,} others are the test. Rare words, in half of the "
+        "sentences, are not in the vocabulary. One layer of 64 units both ways over words, one of 48 over letters; "
+        f"AdamW, batches of 64, {cell['epochs']} epochs, learning rate {cell['learning_rate']:g}, the epoch that "
+        "corrects most held-out sentences. Decoding is greedy.",
         "Edits are the fewest that lead from the source to a sentence, two neighbours exchanged being one; an edit "
-        "is right "
-        "if span and words are. With attention over words alone, a word that the decoder does not know is copied "
-        "from the "
-        "source word attended to most; without attention there is nothing to copy.",
+        "is right if span and words are. With attention over words alone, a word that the decoder does not know is "
+        "copied from the source word attended to most; without attention there is nothing to copy.",
     ]
 
 
