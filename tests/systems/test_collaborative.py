@@ -6,7 +6,8 @@ import torch
 from sklearn.metrics import ndcg_score
 
 from regard.errors import SettingError
-from regard.reproduce.systems.collaborative import at_ten, attended, popular, recommended
+from regard.reproduce.request import Asked
+from regard.reproduce.systems.collaborative import at_ten, attended, cells_of, popular, recommended, show, work
 from regard.systems.collaborative import CollaborativeFilter, bpr_loss
 from regard.systems.data.tastes import make
 from regard.systems.training import seeded
@@ -213,3 +214,14 @@ def test_attention_that_knows_the_tastes_is_told_from_one_that_does_not(data):
     assert found["items"] == pytest.approx(data.by_taste[mixed].mean())
     assert found["share of items"] == pytest.approx(data.by_taste[mixed].mean())
     assert found["parts"] == pytest.approx(found["share of parts"])
+
+
+def test_a_page_shows_what_is_finished():
+    asked = Asked("collaborative-filtering", quick=True, seeds=1)
+    cells = [cell for cell in cells_of(asked) if cell["kind"] != "average"]
+
+    shown = show(asked, cells, [work(cell, lambda doing, share: None)[0] for cell in cells])
+
+    assert [row[2] for row in shown.table.rows] == ["not run"] * 3
+    assert "BPR-MF" in shown.reading
+    assert [picture.name for picture in shown.pictures] == ["histories"]

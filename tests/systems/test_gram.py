@@ -6,7 +6,8 @@ import torch
 from torch import nn
 
 from regard.errors import SettingError
-from regard.reproduce.systems.gram import attended, measured
+from regard.reproduce.request import Asked
+from regard.reproduce.systems.gram import attended, cells_of, measured, show, work
 from regard.systems.data.ontology import NOTHING, fifths, make_patients, make_world, occurrences
 from regard.systems.gram import Gram
 from regard.systems.training import seeded
@@ -173,6 +174,17 @@ def test_attention_by_rarity_sums_to_one():
 
     np.testing.assert_allclose(np.sum(found["levels"], 1), 1, atol=1e-3)
     assert -1 <= found["correlation"] <= 1
+
+
+def test_a_page_shows_what_is_finished():
+    asked = Asked("gram", quick=True, seeds=1)
+    cells = [cell for cell in cells_of(asked) if cell["kind"] in ("attention", "plain")]
+
+    shown = show(asked, cells, [work(cell, lambda doing, share: None)[0] for cell in cells])
+
+    assert [row[2] for row in shown.table.rows] == ["not run"] * 6
+    assert "rank correlation" in shown.reading
+    assert [picture.name for picture in shown.pictures] == ["levels"]
 
 
 def test_a_model_is_kept_in_a_file(model, visits, tmp_path):

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from scipy.spatial import ConvexHull
 
 from regard.errors import ModelFileError, SettingError
-from regard.reproduce.systems.pointer import measured
+from regard.reproduce.request import Asked
+from regard.reproduce.systems.pointer import cells_of, measured, show, work
 from regard.systems.data import pointer as data
 from regard.systems.data.pointer import (
     TASKS,
@@ -125,6 +126,17 @@ def test_a_hull_is_right_wherever_it_starts_but_not_the_other_way_round():
     assert measured(Says([0, 2, 1]), "hull", square) == {"exact": 0.0, "area": 0.5}
     assert measured(Says([0, 1, 2, 3]), "hull", square) == {"exact": 0.0, "area": 0.0}
     np.testing.assert_array_equal(from_the_lowest(np.array([[3, 1, 2, -1]])), [[1, 2, 3, -1]])
+
+
+def test_a_page_shows_what_is_finished_and_says_what_is_not():
+    asked = Asked("pointer-network", quick=True, seeds=1)
+    cells = [cell for cell in cells_of(asked) if cell["task"] == "sorting"]
+
+    shown = show(asked, cells, [work(cell, lambda doing, share: None)[0] for cell in cells])
+
+    assert "Convex hulls of 10 points, exact: not measured" in shown.reading
+    assert [picture.name for picture in shown.pictures] == ["sorting"]
+    assert shown.table.rows[1][2] == "no words for them"
 
 
 # -- networks ------------------------------------------------------------------------------------------------------

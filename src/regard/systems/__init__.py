@@ -7,16 +7,31 @@ from typing import TYPE_CHECKING
 from regard.lazy import fetch
 
 if TYPE_CHECKING:
+    from regard.systems.collaborative import CollaborativeFilter
     from regard.systems.encoder_decoder import EncoderDecoder
+    from regard.systems.gram import Gram
+    from regard.systems.pointer import PointerNetwork
     from regard.systems.recogniser import Recogniser
     from regard.systems.saving import System
     from regard.systems.transformer import Transformer
     from regard.systems.vision import VisionTransformer
 
-__all__ = ["EncoderDecoder", "Recogniser", "System", "Transformer", "VisionTransformer"]
+__all__ = [
+    "CollaborativeFilter",
+    "EncoderDecoder",
+    "Gram",
+    "PointerNetwork",
+    "Recogniser",
+    "System",
+    "Transformer",
+    "VisionTransformer",
+]
 
 _HOMES = {
+    "CollaborativeFilter": "collaborative",
     "EncoderDecoder": "encoder_decoder",
+    "Gram": "gram",
+    "PointerNetwork": "pointer",
     "Recogniser": "recogniser",
     "System": "saving",
     "Transformer": "transformer",

@@ -171,7 +171,7 @@ def show(_: Asked, cells: list[Cell], results: list[Result]) -> Shown:
     rows = [
         ["hit rate@10, %", *(shares(of(kind, "hit")) for kind in KINDS), shares(popular_hits), CLAIM],
         ["discounted gain@10, %", *(shares(of(kind, "gain")) for kind in KINDS), "", ""],
-        ["parameters", *(f"{of(kind, 'parameters')[0]:,}" if of(kind, "hit") else "—" for kind in KINDS), "", ""],
+        ["parameters", *(f"{of(kind, 'parameters')[0]:,}" if of(kind, "hit") else "not run" for kind in KINDS), "", ""],
     ]
     hits = {kind: float(np.mean(of(kind, "hit"))) for kind in KINDS if of(kind, "hit")}
     reading = [gain(hits, "factors", 0.1), gain(hits, "average", None)]
