@@ -166,6 +166,7 @@ def test_support_counts_sentences_that_any_hop_attends_to_most():
     assert supported(both[:1], batch) == 0.0
 
 
+@pytest.mark.slow
 def test_one_fact_is_learned_in_seconds():
     cell = {"stories": 3_000, "tests": 300, "linear": 1, "epochs": 4, "dim": 24, "learning_rate": 0.02, "seed": 1}
 

@@ -8,8 +8,11 @@ from regard.lazy import fetch
 
 if TYPE_CHECKING:
     from regard.systems.collaborative import CollaborativeFilter
+    from regard.systems.dattn import DAttn
     from regard.systems.encoder_decoder import EncoderDecoder
     from regard.systems.gram import Gram
+    from regard.systems.memory_network import MemoryNetwork
+    from regard.systems.nested_gec import NestedCorrector
     from regard.systems.pointer import PointerNetwork
     from regard.systems.recogniser import Recogniser
     from regard.systems.saving import System
@@ -18,8 +21,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CollaborativeFilter",
+    "DAttn",
     "EncoderDecoder",
     "Gram",
+    "MemoryNetwork",
+    "NestedCorrector",
     "PointerNetwork",
     "Recogniser",
     "System",
@@ -29,8 +35,11 @@ __all__ = [
 
 _HOMES = {
     "CollaborativeFilter": "collaborative",
+    "DAttn": "dattn",
     "EncoderDecoder": "encoder_decoder",
     "Gram": "gram",
+    "MemoryNetwork": "memory_network",
+    "NestedCorrector": "nested_gec",
     "PointerNetwork": "pointer",
     "Recogniser": "recogniser",
     "System": "saving",
