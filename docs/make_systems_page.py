@@ -21,7 +21,8 @@ file of `regard.systems`, trained with attention and, otherwise the same, withou
     regard systems run NAME [--quick] [--seed N] [--seeds N] [--out DIR]
 
 makes the data, trains, evaluates, and writes the page with its pictures, the numbers and the models of the first
-seed. Numbers are the mean and spread over the seeds. Each has an example in `examples/systems/`.
+seed. Numbers are the mean and spread over the seeds. Each has an example in `examples/systems/`, and each is kept in
+one file, without pickle, by `model.save(path)` and `EncoderDecoder.load(path)`, or whatever its class is.
 """
 
 
