@@ -12,7 +12,7 @@ from regard.systems.data.reviews import WORDS, documents
 def main(quick: bool = False) -> None:
     """Train, compare the errors with those of simpler models, and show the words that a user's gates open for."""
     size = {"users": 40, "items": 20, "each": 10, "epochs": 2} if quick else {}
-    cell = {"users": 400, "items": 60, "each": 20, "epochs": 150, "longest": 40, "attention": True, "seed": 0, **size}
+    cell = {"users": 400, "items": 60, "each": 20, "epochs": 120, "longest": 40, "attention": True, "seed": 0, **size}
     cell |= {"learning_rate": 0.01, "penalty": 0.2}
     reviews = reviews_of(cell)
     model = learned(cell, reviews, print_nothing)

@@ -34,7 +34,7 @@ def cells_of(asked: Asked) -> list[Cell]:
             "users": 40 if asked.quick else 400,
             "items": 20 if asked.quick else 60,
             "each": 10 if asked.quick else 20,
-            "epochs": 2 if asked.quick else 150,
+            "epochs": 2 if asked.quick else 120,
             "longest": 40,
             "learning_rate": 0.01,
             "penalty": 0.2,

@@ -33,10 +33,10 @@ def cells_of(asked: Asked) -> list[Cell]:
         {
             "hops": hops,
             "attention": attention,
-            "stories": 600 if asked.quick else 20_000,
+            "stories": 600 if asked.quick else 16_000,
             "tests": 150 if asked.quick else 3_000,
             "linear": 1 if asked.quick else 4,
-            "epochs": 1 if asked.quick else 12,
+            "epochs": 1 if asked.quick else 11,
             "dim": 48,
             "learning_rate": 0.01,
             "seed": seed,
