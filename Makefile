@@ -43,6 +43,7 @@ lint: .venv/.dev ## Check style, types and generated pages
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python docs/make_mechanisms_page.py --check
+	$(BIN)/python docs/make_systems_page.py --check
 	$(BIN)/python docs/make_cli_page.py --check
 	$(BIN)/python docs/make_api_page.py --check
 
@@ -88,6 +89,7 @@ fix: .venv/.dev ## Format and mend what can be mended by machine
 .PHONY: docs
 docs: .venv/.dev ## Refresh the generated pages
 	$(BIN)/python docs/make_mechanisms_page.py
+	$(BIN)/python docs/make_systems_page.py
 	$(BIN)/python docs/make_cli_page.py
 	$(BIN)/python docs/make_api_page.py
 

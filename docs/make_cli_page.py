@@ -16,8 +16,17 @@ HEAD = "# The command line\n\nGenerated from `--help` by `make docs`.\n"
 def page() -> str:
     """The help of the program and of each command."""
     names = [command.name or command.callback.__name__ for command in app.registered_commands if command.callback]
+    within = [
+        [group.name, *command]
+        for group in app.registered_groups
+        if group.name and group.typer_instance
+        for command in [
+            [],
+            *([one.callback.__name__] for one in group.typer_instance.registered_commands if one.callback),
+        ]
+    ]
     parts = [HEAD]
-    for arguments in [[], *([name] for name in names)]:
+    for arguments in [[], *([name] for name in names), *within]:
         shown = CliRunner().invoke(
             app,
             [*arguments, "--help"],

@@ -7,14 +7,28 @@ from typing import TYPE_CHECKING
 from regard.lazy import fetch
 
 if TYPE_CHECKING:
-    from regard.models import AttentionClassifier, HardmaxClassifier, NeuralAttentionClassifier, TableClassifier
+    from regard.models import (
+        AttentionClassifier,
+        HardmaxClassifier,
+        HierarchicalAttentionClassifier,
+        NeuralAttentionClassifier,
+        TableClassifier,
+    )
     from regard.models.estimator import load
 
-__all__ = ["AttentionClassifier", "HardmaxClassifier", "NeuralAttentionClassifier", "TableClassifier", "load"]
+__all__ = [
+    "AttentionClassifier",
+    "HardmaxClassifier",
+    "HierarchicalAttentionClassifier",
+    "NeuralAttentionClassifier",
+    "TableClassifier",
+    "load",
+]
 
 _HOMES = {
     "AttentionClassifier": "regard.models",
     "HardmaxClassifier": "regard.models",
+    "HierarchicalAttentionClassifier": "regard.models",
     "NeuralAttentionClassifier": "regard.models",
     "TableClassifier": "regard.models",
     "load": "regard.models.estimator",

@@ -93,6 +93,27 @@ def test_a_hardmax_model_is_trained_explained_and_used(reviews, tmp_path):
     assert "Did you mean 'hardmax'?" in wrong.stderr
 
 
+def test_a_hierarchical_model_is_trained_explained_and_reported(reviews, tmp_path):
+    pytest.importorskip("torch")
+    folder, _ = reviews
+    pl.read_csv(folder / "reviews.csv").head(120).write_csv(tmp_path / "few.csv")
+    options = ("--model", "han", "--width", 8, "--epochs", 1, "--out", "han.regard")
+    train = regard("train", "few.csv", *options, cwd=tmp_path)
+    assert train.returncode == 0, train.stderr
+    assert "report is in han.html" in train.stdout
+    assert load_model(tmp_path / "han.regard").kind == "HierarchicalAttentionClassifier"
+
+    text = "The staff was kind. The soup was awful!"
+    assert "Sentences, their weight and contribution" in regard("explain", "han.regard", text, cwd=tmp_path).stdout
+    told = json.loads(regard("explain", "han.regard", text, "--json", cwd=tmp_path).stdout)[0]
+    assert [part["text"] for part in told["sentences"]] == ["The staff was kind.", "The soup was awful!"]
+    assert told["score"] == pytest.approx(told["bias"] + sum(part["contribution"] for part in told["sentences"]))
+
+    wrong = regard("train", "few.csv", "--model", "han", "--ngrams", 2, cwd=tmp_path)
+    assert wrong.returncode == 1
+    assert "`--ngrams` is no setting of hierarchical attention" in wrong.stderr
+
+
 def test_training_learns_vectors_where_a_width_is_given(reviews):
     folder, _ = reviews
     run = regard("train", "reviews.csv", "--width", "8", "--out", "wide.regard", "--no-report", cwd=folder)

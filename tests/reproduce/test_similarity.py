@@ -137,7 +137,7 @@ def test_who_is_similar_beats_who_is_popular():
 
 def test_the_transformer_and_the_convolution_have_about_as_many_weights():
     torch = pytest.importorskip("torch")
-    from regard.reproduce.similarity_images import Convolutional, VisionTransformer
+    from regard.systems.vision import Convolutional, VisionTransformer
 
     sizes = [sum(p.numel() for p in make().parameters()) for make in (Convolutional, VisionTransformer)]
     assert 0.8 < sizes[0] / sizes[1] < 1.25

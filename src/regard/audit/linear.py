@@ -355,7 +355,7 @@ class ModelSource:
 
     def spans(self, text: str) -> list[Span]:
         """Where the units stand, by their first word, shorter ones first."""
-        places = self.model.word_table.vocabulary.places(text)
+        places = self.model.word_table.vocabulary.places(text) if self.model.exact else self.model.attend(text).places
         return [Span(place.start, place.end) for place in sorted(places, key=lambda place: (place.first, place.last))]
 
     def batches(self, texts: Sequence[str]) -> Iterator[Batch]:

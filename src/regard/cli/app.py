@@ -22,6 +22,7 @@ from regard.cli.predict import predict
 from regard.cli.report import report
 from regard.cli.reproduce import reproduce
 from regard.cli.serve import serve
+from regard.cli.systems import run, systems
 from regard.cli.train import train
 from regard.cli.words import words
 from regard.errors import RegardError
@@ -106,6 +107,11 @@ _COMMANDS = (
 )
 for _command in _COMMANDS:
     app.command(_command.__name__.replace("_", "-"))(_guarded(_command))
+
+_systems = typer.Typer(rich_markup_mode="rich")
+_systems.callback(invoke_without_command=True)(_guarded(systems))
+_systems.command()(_guarded(run))
+app.add_typer(_systems, name="systems")
 
 
 def main() -> None:

@@ -29,6 +29,7 @@ def explain(
     """
     from regard.cli.output import check_out, console, print_json
     from regard.explain import explain as explain_texts
+    from regard.explain.passages import as_lines, sentence_parts
     from regard.models.model import load_model
     from regard.models.store import write_whole
 
@@ -42,8 +43,12 @@ def explain(
         page = f"<!doctype html><meta charset='utf-8'><title>regard</title>{explanations._repr_html_()}"
         write_whole(html, page.encode("utf-8", "replace"))
     gathered = _gathered(loaded, explanations)
+    hierarchical = loaded.kind == "HierarchicalAttentionClassifier"
     if json:
         told = [explanation.to_dict() for explanation in explanations]
+        if hierarchical:
+            for each, explanation in zip(told, explanations, strict=True):
+                each["sentences"] = [vars(part) for part in sentence_parts(explanation)]
         for each, gathering in zip(told, gathered, strict=False):
             each["leaders"] = gathering.to_dict()
         print_json(told)
@@ -55,6 +60,9 @@ def explain(
             out.print(explanation.to_rich())
             if gathered:
                 out.print(f"Leaders, and who gathers around them:\n{gathered[i]}", markup=False, highlight=False)
+            if hierarchical:
+                lines = as_lines(sentence_parts(explanation))
+                out.print(f"Sentences, their weight and contribution:\n{lines}", markup=False, highlight=False)
 
 
 def _gathered(model: Model, explanations: Sequence[Explanation]) -> list[Gathering]:

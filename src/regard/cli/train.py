@@ -21,7 +21,7 @@ def train(
     text: Annotated[str | None, typer.Option(help="The column of texts, if it is not found by itself.")] = None,
     label: Annotated[str | None, typer.Option(help="The column of labels, if it is not found by itself.")] = None,
     test: Annotated[str | None, typer.Option(help="A second table to test on.")] = None,
-    model: Annotated[str, typer.Option(help="What to train: attention, or a hardmax transformer.")] = "attention",
+    model: Annotated[str, typer.Option(help="What to train: attention, hardmax, or han (extra torch).")] = "attention",
     ngrams: Annotated[
         int | None, typer.Option(help="The longest phrase, in words: 2; 1 in a network or hardmax.", min=1)
     ] = None,
@@ -31,7 +31,8 @@ def train(
         typer.Option(help="Numbers a word: 2, or more for the paper's own vectors; 100 in a network.", min=1),
     ] = None,
     encoder: Annotated[
-        str | None, typer.Option(help="Train a network: none, affine, lstm or conv before the attention (extra torch).")
+        str | None,
+        typer.Option(help="Train a network: none, affine, lstm or conv (gru in a han) before attention."),
     ] = None,
     score: Annotated[str, typer.Option(help="A network's attention score: dot or additive.")] = "dot",
     vectors: Annotated[Path | None, typer.Option(help="Word vectors that a network starts from.")] = None,
@@ -72,15 +73,17 @@ def train(
             raise SettingError(f"`{name}` must be a whole number or auto; got {value!r}.")
     if not 0 <= validation < 1:
         raise SettingError(f"`--validation` must be at least 0 and below 1; got {validation!r}.")
+    one_of(model, "--model", ("attention", "hardmax", "han"))
     given = {"--score": score != "dot", "--vectors": vectors, "--checkpoint": checkpoint}
-    if encoder is None and (alone := next((option for option, value in given.items() if value), None)):
+    if model == "han":
+        _check_han(ngrams, encoder, given, scale)
+    elif encoder is None and (alone := next((option for option, value in given.items() if value), None)):
         raise SettingError(f"`{alone}` is a setting of networks: name an `--encoder` too, none, affine, lstm or conv.")
     if encoder is not None and ngrams not in (None, 1):
         raise SettingError(f"A network reads single words, so `--ngrams` is 1 with `--encoder`; got {ngrams}.")
-    if encoder is not None:
+    if encoder is not None and model != "han":
         one_of(encoder, "--encoder", ("none", "affine", "lstm", "conv"))
         one_of(score, "--score", ("dot", "additive"))
-    one_of(model, "--model", ("attention", "hardmax"))
     if model == "hardmax" and encoder is not None:
         raise SettingError(f"A hardmax has no encoder before it; got `--encoder {encoder}`: leave one of the two out.")
     own = {name: value for name, value in (("layers", layers), ("alpha", alpha)) if value is not None}
@@ -105,6 +108,9 @@ def train(
     }
     if model == "hardmax":
         settings |= {"ngrams": ngrams or 1, "dim": width or 2, **own}
+    elif model == "han":
+        settings |= {"encoder": None if encoder == "none" else encoder or "conv", "checkpoint": checkpoint}
+        settings |= {"dim": width, "hidden": width} if width else {}
     elif encoder is None:
         settings |= {"scale": scale}
         settings |= {"ngrams": ngrams or 2, "width": width or 2, "epochs": "auto", "min_count": "auto"}
@@ -137,6 +143,18 @@ def train(
     if doubts := cautions(findings):
         names = ", ".join(finding.name for finding in doubts)
         say.print(f"Read its attention scores with caution ({names}): `{program} info {out}` says why.", markup=False)
+
+
+def _check_han(ngrams: int | None, encoder: str | None, given: dict[str, Any], scale: float) -> None:
+    """Refuse what hierarchical attention has no use for."""
+    from regard.errors import SettingError
+    from regard.models.settings import one_of
+
+    if encoder is not None:
+        one_of(encoder, "--encoder", ("none", "gru", "lstm", "conv"))
+    given = {**given, "--checkpoint": None, "--ngrams": ngrams not in (None, 1), "--scale": scale != 10.0}
+    if alone := next((option for option, value in given.items() if value), None):
+        raise SettingError(f"`{alone}` is no setting of hierarchical attention: leave it out, or train another model.")
 
 
 def with_validation(corpus: Corpus, fraction: float, seed: int) -> Corpus:
@@ -183,11 +201,10 @@ def train_and_test(
 ) -> tuple[TextClassifier, dict[str, Any]]:
     """Train on the training part, measure on the others; the model says what was measured.
 
-    Settings that name an encoder are those of a network; ``model`` may be "hardmax".
+    Settings that name an encoder are those of a network; ``model`` may be "hardmax" or "han".
     """
     import time
 
-    from regard import models
     from regard.cli.output import percent, plural
     from regard.cli.report import keep_assessment, unseen
     from regard.errors import DataError
@@ -204,8 +221,7 @@ def train_and_test(
     training = parts["train"]
     began = time.perf_counter()
     network = "encoder" in settings
-    others = models.HardmaxClassifier if model == "hardmax" else models.AttentionClassifier
-    classifier: TextClassifier = (models.NeuralAttentionClassifier if network else others)(**settings)
+    classifier = _classifier(model, network=network)(**settings)
     assert training.labels is not None
     given = parts.get("validation")
     if given is not None:
@@ -246,6 +262,17 @@ def train_and_test(
     if part is not None:
         keep_assessment(classifier, part, name)
     return classifier, result
+
+
+def _classifier(model: str, *, network: bool) -> type[TextClassifier]:
+    """What learns the model that was asked for."""
+    from regard import models
+
+    if model == "han":
+        return models.HierarchicalAttentionClassifier
+    if network:
+        return models.NeuralAttentionClassifier
+    return models.HardmaxClassifier if model == "hardmax" else models.AttentionClassifier
 
 
 def _with_known_labels(part: Corpus, classes: NDArray[Any], say: Console) -> Corpus:

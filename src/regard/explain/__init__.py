@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from regard.explain.explanation import Explanation, Explanations, Part, Word
     from regard.explain.findings import Directions, Finding, directions, reading
     from regard.explain.gathering import Gathering, LeaderStatistics, leader_statistics, leaders
+    from regard.explain.passages import SentencePart, sentence_parts
     from regard.explain.terms import Terms, gradient_terms, vector_terms
     from regard.explain.words import KindWeights, token_kinds, weights_by_kind, word_scores
 
@@ -25,6 +26,7 @@ _HOMES = {
     "KindWeights": "words",
     "LeaderStatistics": "gathering",
     "Part": "explanation",
+    "SentencePart": "passages",
     "Terms": "terms",
     "Word": "explanation",
     "directions": "findings",
@@ -33,6 +35,7 @@ _HOMES = {
     "leader_statistics": "gathering",
     "leaders": "gathering",
     "reading": "findings",
+    "sentence_parts": "passages",
     "token_kinds": "words",
     "vector_terms": "terms",
     "weights_by_kind": "words",
@@ -49,6 +52,7 @@ __all__ = [
     "KindWeights",
     "LeaderStatistics",
     "Part",
+    "SentencePart",
     "Terms",
     "Word",
     "directions",
@@ -57,6 +61,7 @@ __all__ = [
     "leader_statistics",
     "leaders",
     "reading",
+    "sentence_parts",
     "token_kinds",
     "vector_terms",
     "weights_by_kind",

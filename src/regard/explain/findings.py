@@ -114,6 +114,8 @@ def reading(model: Any) -> list[Finding]:
     inner = inner_model(model)
     if isinstance(inner, HardmaxModel):
         return [_step(inner), _separation(inner)]
+    if inner.kind == "HierarchicalAttentionClassifier":  # its scores have no λ, and two layers lie behind them
+        return [_separation(inner)]
     return [_scale(inner), _lean(inner), _separation(inner)]
 
 

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from regard.models.counts import TableClassifier
     from regard.models.hardmax.model import HardmaxModel
     from regard.models.hardmax_classifier import HardmaxClassifier
+    from regard.models.hierarchical import HierarchicalModel
+    from regard.models.hierarchical_classifier import HierarchicalAttentionClassifier
     from regard.models.model import Attended, Model, load_model
     from regard.models.neural import NeuralModel
     from regard.models.neural_classifier import NeuralAttentionClassifier
@@ -22,6 +24,8 @@ __all__ = [
     "AttentionClassifier",
     "HardmaxClassifier",
     "HardmaxModel",
+    "HierarchicalAttentionClassifier",
+    "HierarchicalModel",
     "Model",
     "NeuralAttentionClassifier",
     "NeuralModel",
@@ -37,6 +41,8 @@ _HOMES = {
     "AttentionClassifier": "attention_classifier",
     "HardmaxClassifier": "hardmax_classifier",
     "HardmaxModel": "hardmax.model",
+    "HierarchicalAttentionClassifier": "hierarchical_classifier",
+    "HierarchicalModel": "hierarchical",
     "Model": "model",
     "NeuralAttentionClassifier": "neural_classifier",
     "NeuralModel": "neural",

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "AttentionClassifier": "regard.models.attention_classifier",
     "HardmaxClassifier": "regard.models.hardmax_classifier",
+    "HierarchicalAttentionClassifier": "regard.models.hierarchical_classifier",
     "NeuralAttentionClassifier": "regard.models.neural_classifier",
 }
 # Settings that say how the work is done, not what comes of it.

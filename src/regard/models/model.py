@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "AttentionClassifier": ("regard.models.table", "TableModel"),
     "HardmaxClassifier": ("regard.models.hardmax.model", "HardmaxModel"),
+    "HierarchicalAttentionClassifier": ("regard.models.hierarchical", "HierarchicalModel"),
     "NeuralAttentionClassifier": ("regard.models.neural", "NeuralModel"),
 }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import torch
 from torch import Tensor, nn
@@ -37,7 +37,7 @@ class Shape:
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, said: dict[str, Any]) -> Shape:
+    def from_dict(cls, said: dict[str, Any]) -> Self:
         """What ``to_dict`` returned."""
         return cls(**{**said, "widths": tuple(said["widths"])})
 
@@ -91,6 +91,10 @@ class AttentionNetwork(nn.Module):
             return h, self.attention(h, mask=mask)
         # What is not learned is no way for the loss to reach h by, either.
         return h, self.attention(h.detach(), h, mask=mask)
+
+    def speaks(self, ids: Tensor) -> Tensor:
+        """Where there is a word."""
+        return ids != PADDING
 
     def _thinned(self, x: Tensor) -> Tensor:
         return thinned(x, self.shape.dropout) if self.training and self.shape.dropout else x
@@ -176,7 +180,7 @@ class LstmEncoder(nn.Module):
     kernel is several times as fast as the one for packed sequences, and neither reads padding before a word.
     """
 
-    cell: type[nn.LSTM | nn.GRU] = nn.LSTM
+    cell: ClassVar[type[nn.LSTM | nn.GRU]] = nn.LSTM
 
     def __init__(self, shape: Shape) -> None:
         super().__init__()
@@ -197,7 +201,7 @@ class LstmEncoder(nn.Module):
 
 
 class GruEncoder(LstmEncoder):
-    """The same with gated recurrent units."""
+    """h = what a GRU remembers at each word, reading as the LSTM does."""
 
     cell = nn.GRU
 
@@ -224,5 +228,6 @@ _ENCODERS: dict[Encoder, type[nn.Module]] = {
     "none": NoEncoder,
     "affine": AffineEncoder,
     "lstm": LstmEncoder,
+    "gru": GruEncoder,
     "conv": ConvEncoder,
 }

@@ -116,18 +116,22 @@ class NeuralModel:
             yield from map(self.word_table.attend, texts)
             return
         for start in range(0, len(texts), _TAKEN_APART):
-            tokens = [tokenize(text) for text in texts[start : start + _TAKEN_APART]]
-            places = [self.vocabulary.places(text, cut) for text, cut in zip(texts[start:], tokens, strict=False)]
-            lengths = np.array([len(each) for each in places])
-            ids = np.array([place.row for each in places for place in each], np.int32)
+            some = texts[start : start + _TAKEN_APART]
+            tokens = [tokenize(text) for text in some]
+            places = [self.vocabulary.places(text, cut) for text, cut in zip(some, tokens, strict=True)]
             scores: list[NDArray[np.float64]] = [np.empty(0)] * len(tokens)
             sides = [np.empty((0, self.sides))] * len(tokens)
-            for batch, _, attention, polarity in self._read(Tokens(ids, np.append(0, np.cumsum(lengths)))):
+            for batch, keep, attention, polarity in self._read(self._numbered(some, places)):
                 for i, document in enumerate(batch):
-                    scores[document] = attention[i, : lengths[document]]
-                    sides[document] = polarity[i, : lengths[document]]
+                    scores[document] = attention[i, keep[i]]
+                    sides[document] = polarity[i, keep[i]]
             for cut, each, attention, polarity in zip(tokens, places, scores, sides, strict=True):
                 yield _attended(cut, each, attention, polarity)
+
+    def _numbered(self, texts: Sequence[str], places: Sequence[list[Place]]) -> Tokens:  # noqa: ARG002 - for children
+        """What the network reads of texts whose known words were found."""
+        ids = np.array([place.row for each in places for place in each], np.int32)
+        return Tokens(ids, np.append(0, np.cumsum([len(each) for each in places])))
 
     def _read(self, tokens: Tokens) -> Any:
         """Batches of like length: which documents, their real places, attention (B, T) and polarity (B, T, sides)."""
@@ -142,7 +146,7 @@ class NeuralModel:
                 h, attended = self.network.attend(ids)
                 sides = h.double() @ self.network.output.weight.double().T
                 assert attended.scores is not None, "scores come with the weights"
-                keep = (ids != PADDING).cpu().numpy()
+                keep = self.network.speaks(ids).cpu().numpy()
                 yield batch, keep, attended.scores.double().cpu().numpy(), sides.cpu().numpy()
 
     def predictions(self, scores: NDArray[np.float64]) -> NDArray[Any]:
@@ -167,7 +171,7 @@ class NeuralModel:
         classes = unpack_classes(about)
         vocabulary = Vocabulary(tensors["words"], tensors["ends"])
         vocabulary.check()
-        network = AttentionNetwork(Shape.from_dict(about.pop("network"))).eval()
+        network = cls._new_network(about.pop("network")).eval()
         counts = tensors["counts"]
         sides = 1 if len(classes) == 2 else len(classes)
         if (network.shape.words, network.shape.sides) != (len(vocabulary), sides):
@@ -181,6 +185,11 @@ class NeuralModel:
         if not all(bool(torch.isfinite(parameter).all()) for parameter in network.parameters()):
             raise ValueError("the parameters must be finite")
         return cls(vocabulary, network, classes, counts, about)
+
+    @classmethod
+    def _new_network(cls, said: dict[str, Any]) -> AttentionNetwork:
+        """A network of the shape that a file tells, still to be filled."""
+        return AttentionNetwork(Shape.from_dict(said))
 
     def with_about(self, about: dict[str, Any]) -> Self:
         """The same model, with other things said about it."""

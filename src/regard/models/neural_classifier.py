@@ -24,7 +24,7 @@ from regard.tokens import Tokens, Vocabulary
 from regard.tokens.ready import say_if_compiling
 from regard.tokens.threads import thread_count
 
-_LEARNING_RATES = {"adagrad": 0.02, "adamw": 0.001, "sgd": 0.015}
+LEARNING_RATES = {"adagrad": 0.02, "adamw": 0.001, "sgd": 0.015}
 _DIM = 100
 
 
@@ -211,16 +211,17 @@ class NeuralAttentionClassifier(TextClassifier):
         say_if_compiling(self.verbose)
         with progress_bar(self.verbose) as report, undisturbed(n_threads, device):
             report("Counting words", 0.0)
-            vocabulary, tokens = Vocabulary.learn(texts, ngrams=1, min_count=self.min_count, n_threads=n_threads)
+            vocabulary, tokens = self._learn_words(texts, n_threads)
             if not len(vocabulary):
                 raise DataError(
                     f"Training needs words that occur often enough (min_count={self.min_count}); the {len(texts)} "
                     "texts have none: lower min_count or check the column of texts."
                 )
             training = _spoken(Documents(drop_unknown(tokens), codes))
-            held_out = Documents(vocabulary.tokens(new[0], n_threads), new[1]) if new else None
+            held_out = Documents(self._numbered(vocabulary, new[0], n_threads), new[1]) if new else None
             network = self._network(shape, vocabulary, recipe).to(device).eval()
-            model = NeuralModel(vocabulary, network, classes, _counts(training, len(vocabulary), len(classes)))
+            counts = _counts(training, len(vocabulary), len(classes))
+            model = self._model_of(vocabulary, network, classes, counts)
             progress = learn(
                 model,
                 training,
@@ -241,6 +242,20 @@ class NeuralAttentionClassifier(TextClassifier):
         self.n_iter_ = progress.best_epoch
         self.model_ = model.with_about({**self._about(len(training)), "course": progress.course})
         return self
+
+    def _learn_words(self, texts: list[str], n_threads: int) -> tuple[Vocabulary, Tokens]:
+        """The words that occur often enough, and the texts as their numbers."""
+        return Vocabulary.learn(texts, ngrams=1, min_count=self.min_count, n_threads=n_threads)
+
+    def _numbered(self, vocabulary: Vocabulary, texts: list[str], n_threads: int) -> Tokens:
+        """Other texts as the numbers of known words."""
+        return vocabulary.tokens(texts, n_threads)
+
+    def _model_of(
+        self, vocabulary: Vocabulary, network: Any, classes: NDArray[Any], counts: NDArray[np.integer[Any]]
+    ) -> NeuralModel:
+        """The model that holds a network."""
+        return NeuralModel(vocabulary, network, classes, counts)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The settings; that of the constructor's ``score``, too, whose name is a method's here."""
@@ -308,7 +323,7 @@ class NeuralAttentionClassifier(TextClassifier):
             float(self.word_dropout),
             self.attention,
         )
-        rate = _LEARNING_RATES[self.optimizer] if self.learning_rate == "auto" else float(self.learning_rate)
+        rate = LEARNING_RATES[self.optimizer] if self.learning_rate == "auto" else float(self.learning_rate)
         recipe = Recipe(
             self.optimizer,
             rate,
@@ -348,10 +363,11 @@ def _spoken(documents: Documents) -> Documents:
 
 
 def _counts(documents: Documents, words: int, classes: int) -> NDArray[np.integer[Any]]:
-    """How often each word occurs in the texts of each class: (words, classes)."""
+    """How often each word occurs in the texts of each class: (words, classes). Marks are not counted."""
     tokens = documents.tokens
     of_token = np.repeat(documents.codes, np.diff(tokens.starts))
     counts = np.bincount(tokens.ids.astype(np.int64) * classes + of_token, minlength=words * classes)
+    counts = counts[: words * classes]
     return counts.reshape(words, classes).astype(np.min_scalar_type(int(counts.max(initial=0))))
 
 

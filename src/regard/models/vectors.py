@@ -8,7 +8,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-Encoder = Literal["none", "affine", "lstm", "conv"]
+Encoder = Literal["none", "affine", "lstm", "gru", "conv"]
 _OPTIONAL = ("affine", "additive")
 
 
@@ -30,8 +30,8 @@ class Vectors:
         ``W``, which reads which side it takes.
     scale : float
         ``λ``.
-    encoder : "none", "affine", "lstm" or "conv"
-        What makes ``h``; the last two read a word among its neighbours.
+    encoder : "none", "affine", "lstm", "gru" or "conv"
+        What makes ``h``; the last three read a word among its neighbours.
     affine : (d', d), optional
         ``M``, with the encoder "affine".
     additive : (hidden, d'), optional
@@ -49,7 +49,7 @@ class Vectors:
     @property
     def contextual(self) -> bool:
         """Whether a word's ``h`` depends on its neighbours."""
-        return self.encoder in ("lstm", "conv")
+        return self.encoder in ("lstm", "gru", "conv")
 
     def pack(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """What is said about them, ready for JSON, and their arrays by name."""

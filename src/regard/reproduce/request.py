@@ -38,6 +38,8 @@ class Asked:
         Show what is finished, and work out nothing.
     encoders : sequence of str
         Names of encoders, of a paper that compares them; all, if empty.
+    seed : int
+        The first, where a part counts them from another than 0.
     """
 
     part: str
@@ -50,6 +52,7 @@ class Asked:
     processes: int = 1
     finished: bool = False
     encoders: Sequence[str] = ()
+    seed: int = 0
 
     @property
     def name(self) -> str:

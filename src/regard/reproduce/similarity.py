@@ -88,7 +88,8 @@ def fold_accuracy(cell: Cell) -> dict[str, Any]:
     X, y = load(cell["data"])
     folds = list(StratifiedKFold(cell["folds"], shuffle=True, random_state=cell["seed"]).split(X, y))
     if cell["model"] in ("convolutional network", "vision transformer"):
-        from regard.reproduce.similarity_images import Convolutional, VisionTransformer, accuracies
+        from regard.reproduce.similarity_images import accuracies
+        from regard.systems.vision import Convolutional, VisionTransformer
 
         kind = Convolutional if cell["model"] == "convolutional network" else VisionTransformer
         found, parameters = accuracies(kind, X, y, folds, cell["epochs"], cell["seed"])

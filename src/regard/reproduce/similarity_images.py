@@ -1,4 +1,4 @@
-"""A convolutional network and a vision transformer of the same size for the digits, each in a few lines."""
+"""The networks that see images, trained on folds of the digits."""
 
 from __future__ import annotations
 
@@ -8,60 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
-
-from regard.nn import MultiHeadAttention
-
-
-class Convolutional(nn.Module):
-    """Dot products with filters, the most similar patch of four, twice; then a vote."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.layers = nn.Sequential(
-            *(nn.Conv2d(1, 24, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2)),
-            *(nn.Conv2d(24, 48, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2)),
-            *(nn.Flatten(), nn.Linear(192, 10)),
-        )
-
-    def forward(self, images: Tensor) -> Tensor:
-        """From images (n, 64) to scores (n, 10)."""
-        scores: Tensor = self.layers(images.view(-1, 1, 8, 8))
-        return scores
-
-
-class Block(nn.Module):
-    """Patches attend to each other, then each thinks for itself."""
-
-    def __init__(self, dim: int) -> None:
-        super().__init__()
-        self.first, self.second = nn.LayerNorm(dim), nn.LayerNorm(dim)
-        self.attention = MultiHeadAttention(dim, 4)
-        self.alone = nn.Sequential(nn.Linear(dim, 2 * dim), nn.GELU(), nn.Linear(2 * dim, dim))
-
-    def forward(self, patches: Tensor) -> Tensor:
-        """From patches (n, 16, dim) to as many."""
-        x = self.first(patches)
-        patches = patches + self.attention(x, x, x, need_weights=False).context
-        found: Tensor = patches + self.alone(self.second(patches))
-        return found
-
-
-class VisionTransformer(nn.Module):
-    """Sixteen patches of two by two pixels, self-attention between them, and the mean of what they say."""
-
-    def __init__(self, dim: int = 28) -> None:
-        super().__init__()
-        self.embed = nn.Linear(4, dim)
-        self.place = nn.Parameter(0.02 * torch.randn(16, dim))
-        self.blocks = nn.Sequential(Block(dim), Block(dim))
-        self.out = nn.Linear(dim, 10)
-
-    def forward(self, images: Tensor) -> Tensor:
-        """From images (n, 64) to scores (n, 10)."""
-        patches = images.view(-1, 4, 2, 4, 2).transpose(2, 3).reshape(-1, 16, 4)
-        scores: Tensor = self.out(self.blocks(self.embed(patches) + self.place).mean(1))
-        return scores
+from torch import nn
 
 
 def accuracies(

@@ -1,0 +1,1 @@
+"""Tasks to learn, made from a seed, one file each."""
