@@ -251,9 +251,9 @@ def _adversaries(found: _All) -> Section:
         "A whole network, trained from scratch to lower the mean over texts of TVD(p', p) − λ KL(α' ‖ α): to say the "
         "same and attend elsewhere. The epoch is that of the lowest objective on the dev part, of at most 12 on SST "
         "(20 on 20News I, 6 on IMDB), of which the last 2 (3, 1) may be worse; the paper makes up to 80, and stops "
-        "after 10 without a lower training loss, so ours have had less time to imitate. What counts is how far the attention "
-        "goes before the decisions move: an adversary is telling where it is farther than another seed at no larger "
-        "TVD."
+        "after 10 without a lower training loss, so ours have had less time to imitate. What counts is how far the "
+        "attention goes before the decisions move: an adversary is telling where it is farther than another seed at no "
+        "larger TVD."
     )
     shown: list[Any] = [Table(head, rows)]
     if points:
