@@ -122,7 +122,7 @@ def test_claims_are_answered_with_numbers(there, tmp_path):
     assert "| **yes**: 0.30 against 0.20 and 0.20 | **no**: 0.25 against 0.40 and 0.40 |" in claims
     assert "| – | **no**: 0.25 against 0.30 |" in claims
     assert "| **yes**: 10.0% flip | **no**: 70.0% flip |" in claims
-    assert "SST, conv" not in text
+    assert "**Not run:** `conv` on SST." in text
 
 
 def test_finished_cells_are_not_worked_out_again(there, tmp_path):

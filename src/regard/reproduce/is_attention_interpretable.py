@@ -56,7 +56,9 @@ def page(asked: Asked, report: Report) -> Page:
     run = [(data, model) for data in sets for model in models if (data, model) in found]
     sections = [_claims(found, run), _single(found, run), _sets(found, run)]
     sections.append(Section("Corrected", "", [Note(line) for line in _CORRECTED]))
-    about = (*_PROTOCOL, "Numbers are means over the seeds; with several of them ± is their spread.")
+    missing = [f"`{model}` on {load(data).title}" for data in sets for model in models if (data, model) not in found]
+    about = [*_PROTOCOL, "Numbers are means over the seeds; with several of them ± is their spread."]
+    about += [f"**Not run:** {', '.join(missing)}."] if missing else []
     return page_of(NAME, "Is Attention Interpretable?", asked, about, sections, sets)
 
 
