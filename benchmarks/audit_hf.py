@@ -81,8 +81,8 @@ def main():
     apart = np.abs(found["regard, masked"] - found["FeatureAblation, its default of one reading at a time"]).max()
     lines = [
         f"MiniLM (6 layers, 384 wide) on the first {TEXTS} texts of the SST test, {words} words; processor time of",
-        f"{THREADS} thread, medians of {ROUNDS} rounds in turn, ratios within rounds. Captum removes the",
-        "tokeniser's own signs too, a reading more for each text; cutting texts into sub-words is counted for regard alone.",
+        f"{THREADS} thread, medians of {ROUNDS} rounds in turn, ratios within rounds. Captum removes the tokeniser's",
+        "own signs too, a reading more for each text; cutting texts into sub-words is counted for regard alone.",
         "",
         "| | ms a word | times slower than regard, masked |",
         "|---|---|---|",
