@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import multiprocessing as mp
+import os
 import re
 import socket
 import subprocess
@@ -175,6 +176,8 @@ def main():
         "",
         f"The server answers {shares[0]:.2f} times as many requests a second as the echo, and {shares[1]:.2f} times as "
         "many a processor second.",
+        f"The machine had {os.cpu_count()} cores and, over five minutes, {os.getloadavg()[1]:.0f} processes that "
+        "wanted one.",
         f"Memory of the server: {before:.0f} MB before, then after each turn "
         + ", ".join(f"{size:.0f}" for size in grown)
         + f" MB. It ended with the code {codes[1]}.",

@@ -285,7 +285,7 @@ def test_the_demonstration_walks_the_whole_line(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "command", ["", "demo", "train", "predict", "explain", "words", "report", "info", "mechanisms"]
+    "command", ["", "demo", "train", "predict", "explain", "words", "report", "export", "serve", "info", "mechanisms"]
 )
 def test_help_has_an_example(command, tmp_path):
     run = regard(*filter(None, [command]), "--help", cwd=tmp_path)

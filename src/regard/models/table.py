@@ -105,12 +105,13 @@ class TableModel:
 
     def quick_scores(self, text: str) -> NDArray[np.float64]:
         """The score of one short text on each side, (sides,), in microseconds; those of ``scores`` up to rounding."""
+        from regard.attention import kernels
+
         rows = self.vocabulary.occurrences(text)
-        if not len(rows):
-            return self.bias
-        attention = self.attention[rows].astype(np.float64)
-        weights = np.exp(attention - attention.max())
-        return np.asarray(self.bias + weights @ self.polarity[rows] / weights.sum())
+        starts, out = np.array([0, len(rows)], np.int64), np.empty((1, self.sides))
+        once = np.ones(len(rows), np.float32)
+        kernels.score_rows(rows, once, starts, 0, 1, self.attention, self.loudness, self.polarity, self.bias, out)
+        return np.asarray(out[0])
 
     def _chunk_scores(self, texts: Sequence[str], n_threads: int | None) -> NDArray[np.float64]:
         from regard.attention.scoring import score

@@ -12,6 +12,7 @@ from typing import Any
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.middleware.cors import CORSMiddleware
+from pydantic import BaseModel, ValidationError
 from starlette.exceptions import HTTPException
 
 from regard.serve import bodies
@@ -22,6 +23,7 @@ from regard.serve.metrics import Metrics
 from regard.serve.served import Busy, Current, Jobs
 from regard.tokens.threads import thread_count
 
+_SHORT = 4000  # bytes of a body that may be answered at once
 _SENTENCES = {
     400: "The body must be JSON, and it could not be read: check its brackets, numbers and encoding.",
     404: "There is nothing here: ask for /predict, /explain, /model, /health, /ready, /metrics or /.",
@@ -89,25 +91,55 @@ def application(
         redoc_url=None,
         redirect_slashes=False,
     )
-    _posts(app, current, jobs, limits, metrics, guarded=key is not None)
+    Asked = bodies.asked(limits)
+    _posts(app, Asked, current, jobs, limits, metrics, guarded=key is not None)
     _gets(app, current, pages, metrics, guarded=key is not None)
     _errors(app, limits)
     if cors:
         app.add_middleware(CORSMiddleware, allow_origins=list(cors), allow_methods=["GET", "POST"], allow_headers=["*"])
     app.openapi_schema = _document(app, guarded=key is not None)
-    return Gate(app, limits, metrics, key)
+
+    def quick(body: bytes) -> tuple[bytes, dict[str, int]] | None:
+        served = current.served
+        if served.table is None or len(body) > _SHORT:
+            return None
+        try:
+            asked: Any = Asked.model_validate_json(body)
+        except ValidationError:
+            return None  # the application says in a sentence what is wrong with it
+        texts = _texts(asked)
+        return (served.predict_quickly(texts), _count(texts, metrics)) if served.is_quick(texts) else None
+
+    return Gate(app, limits, metrics, key, quick)
 
 
-def _posts(app: FastAPI, current: Current, jobs: Jobs, limits: Limits, metrics: Metrics, *, guarded: bool) -> None:
-    Asked = bodies.asked(limits)
+def _texts(asked: Any) -> list[str]:
+    return [asked.texts] if isinstance(asked.texts, str) else asked.texts
+
+
+def _count(texts: list[str], metrics: Metrics) -> dict[str, int]:
+    """Count texts; returns what the log says of them."""
+    characters = sum(map(len, texts))
+    metrics.texts += len(texts)
+    metrics.characters += characters
+    return {"texts": len(texts), "characters": characters}
+
+
+def _posts(
+    app: FastAPI,
+    Asked: type[BaseModel],
+    current: Current,
+    jobs: Jobs,
+    limits: Limits,
+    metrics: Metrics,
+    *,
+    guarded: bool,
+) -> None:
     refusals = _refusals(400, 408, 413, 415, 422, 503, guarded=guarded)
 
     def texts_of(request: Request, asked: Any) -> list[str]:
-        texts: list[str] = [asked.texts] if isinstance(asked.texts, str) else asked.texts
-        characters = sum(map(len, texts))
-        metrics.texts += len(texts)
-        metrics.characters += characters
-        request.scope["regard"] = {"texts": len(texts), "characters": characters}
+        texts = _texts(asked)
+        request.scope["regard"] = _count(texts, metrics)
         return texts
 
     @app.post("/predict", response_model=Predictions, responses=refusals)

@@ -173,21 +173,22 @@ class Vocabulary:
             prefix = grams
         return places
 
-    def occurrences(self, text: str) -> NDArray[np.intp]:
+    def occurrences(self, text: str) -> NDArray[np.int32]:
         """The row of every occurrence in one short text: ``places`` without places, in microseconds."""
+        from regard.tokens import kernels
+
         rows_by_word = self._rows_by_word()
-        prefix = ids = np.array([rows_by_word.get(word, -1) for word in words(text)], np.int64)
-        levels = [ids]
-        starts = self.level_starts()
+        known = [rows_by_word.get(word, -1) for word in words(text)]
+        grams = np.empty((self.ngrams, len(known)), np.int32)
+        grams[0] = known
+        starts = np.array([0, len(known)], np.int64)
+        offset = self.words
         for level, keys in enumerate(self.phrases):
-            first, last = prefix[:-1], ids[level + 1 :]
-            wanted = (first.astype(np.uint64) << np.uint64(32)) | last.astype(np.uint64)
-            at = np.searchsorted(keys, wanted)
-            found = (first >= 0) & (last >= 0) & (at < len(keys))
-            found[found] = keys[at[found]] == wanted[found]
-            prefix = np.where(found, starts[level + 1] + at, -1)
-            levels.append(prefix)
-        rows = np.concatenate(levels)
+            kernels.number_phrases(
+                grams[level], grams[0], starts, 0, 1, level + 1, keys, self._key_slots[level], offset, grams[level + 1]
+            )
+            offset += len(keys)
+        rows = grams.ravel()
         return rows[rows >= 0]
 
     # -- many texts, by the kernels ------------------------------------------------------------------------------
