@@ -121,7 +121,7 @@ def show(asked: Asked, cells: list[Cell], results: list[Result]) -> Shown:  # no
         found.setdefault((cell["hops"], cell["attention"]), []).append(result)
 
     def one(hops: int, attention: bool, facts: int, what: str) -> list[float]:
-        return [result["by facts"][str(facts)][what] for result in found[hops, attention]]
+        return [result["by facts"][str(facts)][what] for result in found.get((hops, attention), [])]
 
     most = max(HOPS)
     claims = ("one look is enough", "a second hop finds the second fact", "more hops, better answers")
@@ -153,7 +153,7 @@ def show(asked: Asked, cells: list[Cell], results: list[Result]) -> Shown:  # no
         _about(cells[0]),
         table,
         _reading({facts: (one(most, True, facts, "right"), one(most, True, facts, "supports")) for facts in FACTS}),
-        _pictures(found[most, True][0]["pictures"]),
+        _pictures(found[most, True][0]["pictures"]) if (most, True) in found else [],
         [Section("Hops and facts", text, [hops, supports])],
     )
 
@@ -174,6 +174,8 @@ def _about(cell: Cell) -> list[str]:
 
 
 def _reading(found: dict[int, tuple[list[float], list[float]]]) -> str:
+    if not all(values for each in found.values() for values in each):
+        return "No network with three hops is finished yet."
     right, supports = ([100 * float(np.mean(found[facts][part])) for facts in FACTS] for part in (0, 1))
     met = min(right[:2]) >= 95 and min(supports[:2]) >= 90
     return (
