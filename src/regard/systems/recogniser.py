@@ -87,7 +87,7 @@ class Recogniser(System):
         )
         if weighing not in WEIGHINGS:
             raise SettingError(f"`weighing` must be one of {', '.join(WEIGHINGS)}; got {weighing!r}.")
-        weigh: str | Weigh = {"smoothed": "smooth", "average": flat}.get(weighing, "softmax")
+        weigh: dict[str, str | Weigh] = {"smoothed": "smooth", "average": flat}
         self.stride = stride
         self.hear = nn.Linear(bands * stride, hidden)
         self.encoder = Recurrent(hidden, hidden)
@@ -99,7 +99,7 @@ class Recogniser(System):
             filters=filters,
             width=width,
             sharpening=2.0 if weighing == "sharpened" else 1.0,
-            weigh=weigh,
+            weigh=weigh.get(weighing, "softmax"),
         )
         self.decoder = nn.GRUCell(dim + hidden, hidden)
         self.join = nn.Linear(2 * hidden, hidden)

@@ -17,6 +17,7 @@ except ImportError as error:
 
 # Okabe and Ito's colours, which colour-blind readers tell apart.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#777777", "#000000")
+FAINTEST = 0.002  # fainter cells cannot be told from white, and make up most of a large picture
 SHADES = ("#ffffff", "#6baed6", "#08306b")
 
 
@@ -64,6 +65,7 @@ def heat(
         {"row": i, "column": j, "weight": round(float(weight), 4)}
         for i, row in enumerate(one.weights)
         for j, weight in enumerate(row)
+        if weight >= FAINTEST
     ]
     long = max((len(name) for name in one.columns), default=0) > 2
 
@@ -72,14 +74,17 @@ def heat(
         labels = f"{json.dumps(list(names))}[datum.value]"
         return alt.Axis(labelExpr=labels, ticks=False, domain=False, labelOverlap=False, **more)
 
+    def every(names: Sequence[str]) -> alt.Scale:
+        return alt.Scale(domain=list(range(len(names))))
+
     across = axis(one.columns, orient="top", labelAngle=-60 if long else 0, labelLimit=200)
     shades = alt.Scale(domain=[0, 1], range=SHADES, interpolate="lab")
     chart = (
         alt.Chart(alt.Data(values=values))
-        .mark_rect(stroke="#dddddd", strokeWidth=0.5)
+        .mark_rect()
         .encode(
-            alt.X("column:O", title=column_title or None, axis=across),
-            alt.Y("row:O", title=row_title or None, axis=axis(one.rows, labelLimit=200)),
+            alt.X("column:O", title=column_title or None, axis=across, scale=every(one.columns)),
+            alt.Y("row:O", title=row_title or None, axis=axis(one.rows, labelLimit=200), scale=every(one.rows)),
             alt.Color("weight:Q", title="weight", scale=shades, legend=alt.Legend() if legend else None),
         )
         .properties(

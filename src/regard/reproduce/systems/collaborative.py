@@ -216,7 +216,7 @@ def show(_: Asked, cells: list[Cell], results: list[Result]) -> Shown:
     return Shown(about, Table(head, rows), " ".join(filter(None, reading)), pictures)
 
 
-CLAIM = "above BPR-MF on Pinterest and Vine"
+CLAIM = "above collaborative filters on Vine and Pinterest"
 
 
 def gain(hits: dict[str, float], other: str, wanted: float | None) -> str:
@@ -225,7 +225,7 @@ def gain(hits: dict[str, float], other: str, wanted: float | None) -> str:
         return ""
     more = hits["attention"] / hits[other] - 1
     bar = "" if wanted is None else f", where {wanted:+.0%} was asked for ({'met' if more >= wanted else 'missed'})"
-    return f"The hit rate of ACF is {more:+.0%} from that of {KINDS[other]}{bar}."
+    return f"The hit rate of ACF is {more:+.1%} from that of {KINDS[other]}{bar}."
 
 
 STUDY = Study(cells_of, work, show)

@@ -185,10 +185,12 @@ def show(asked: Asked, cells: list[Cell], results: list[Result]) -> Shown:  # no
         "something takes both at once, and no sum has it."
     )
     sections = [Section("Beside simpler models", text, [others])]
-    return Shown(_about(cells[0]), Table(head, rows), _reading(with_), _pictures(with_[0]), sections)
+    return Shown(_about(cells[0]), Table(head, rows), _reading(with_), _pictures(with_[0]) if with_ else [], sections)
 
 
 def _mean(values: list[float], digits: int = 3) -> str:
+    if not values:
+        return "—"
     spread = f" ± {np.std(values):.{digits}f}" if len(values) > 1 else ""
     return f"{np.mean(values):.{digits}f}{spread}"
 
@@ -212,6 +214,8 @@ def _about(cell: Cell) -> list[str]:
 
 
 def _reading(found: list[Result]) -> str:
+    if not found:
+        return "No network with attention is finished yet."
     error, mean, ridge, words = (
         float(np.mean([one[name] for one in found])) for name in ("rmse", "mean", "ridge", "user words")
     )

@@ -108,14 +108,10 @@ def show(asked: Asked, cells: list[Cell], results: list[Result]) -> Shown:  # no
         ["test accuracy, %", "with attention", "without", "the paper's claim"],
         [["reviews by sentiment", shares(accuracy["learned"]), shares(accuracy["flat"]), claim]],
     )
-    first = found["learned"][0]
-    pictures = [_picture(first["review"])] if first["review"] else []
-    words = Section(
-        "Words by themselves",
-        "Frequent words with the lowest and the highest polarity as texts of one word: "
-        + "; ".join(", ".join(first["polar"][side]) for side in ("lowest", "highest"))
-        + ".",
-    )
+    sections, pictures = [], []
+    for first in found["learned"][:1]:
+        pictures = [_picture(first["review"])] if first["review"] else []
+        sections.append(_words(first))
     exact = Section(
         "What is exact",
         "The GRU over the sentences decides their weights, and the sentences themselves are averaged. So the score "
@@ -125,7 +121,13 @@ def show(asked: Asked, cells: list[Cell], results: list[Result]) -> Shown:  # no
         'paper the GRU\'s states are averaged (`sentence_encoder="gru"`); then only the sum over sentences says what '
         "the model did, and every word is given the polarity of its sentence.",
     )
-    return Shown(_about(cells[0], first), table, _reading(accuracy), pictures, [words, exact])
+    return Shown(_about(cells[0], results[0]), table, _reading(accuracy), pictures, [*sections, exact])
+
+
+def _words(first: Result) -> Section:
+    text = "; ".join(", ".join(first["polar"][side]) for side in ("lowest", "highest"))
+    title = "Frequent words with the lowest and the highest polarity as texts of one word"
+    return Section("Words by themselves", f"{title}: {text}.")
 
 
 def _about(cell: Cell, first: Result) -> list[str]:
@@ -143,6 +145,8 @@ def _about(cell: Cell, first: Result) -> list[str]:
 
 
 def _reading(accuracy: dict[str, list[float]]) -> str:
+    if not all(accuracy.values()):
+        return "Not both networks are finished yet."
     mean = {name: 100 * float(np.mean(some)) for name, some in accuracy.items()}
     met = mean["learned"] >= _BAR
     return (

@@ -121,7 +121,7 @@ def show(asked: Asked, cells: list[Cell], results: list[Result]) -> Shown:  # no
         found.setdefault((cell["hops"], cell["attention"]), []).append(result)
 
     def one(hops: int, attention: bool, facts: int, what: str) -> list[float]:
-        return [result["by facts"][str(facts)][what] for result in found[hops, attention]]
+        return [result["by facts"][str(facts)][what] for result in found.get((hops, attention), [])]
 
     most = max(HOPS)
     claims = ("one look is enough", "a second hop finds the second fact", "more hops, better answers")
@@ -145,15 +145,14 @@ def show(asked: Asked, cells: list[Cell], results: list[Result]) -> Shown:  # no
         [[QUESTIONS[facts], *(shares(one(n, True, facts, "supports")) for n in HOPS)] for facts in FACTS],
     )
     text = (
-        "One network for each number of hops, trained and asked on all three kinds of question. A network with fewer "
-        "hops than a question has facts cannot go from one to the next, and guesses among the places that it heard "
-        "of."
+        "One network for each number of hops, trained and asked on all three kinds of question. With fewer hops than a "
+        "question has facts, a network cannot look from each to the next in turn."
     )
     return Shown(
         _about(cells[0]),
         table,
         _reading({facts: (one(most, True, facts, "right"), one(most, True, facts, "supports")) for facts in FACTS}),
-        _pictures(found[most, True][0]["pictures"]),
+        _pictures(found[most, True][0]["pictures"]) if (most, True) in found else [],
         [Section("Hops and facts", text, [hops, supports])],
     )
 
@@ -174,6 +173,8 @@ def _about(cell: Cell) -> list[str]:
 
 
 def _reading(found: dict[int, tuple[list[float], list[float]]]) -> str:
+    if not all(values for each in found.values() for values in each):
+        return "No network with three hops is finished yet."
     right, supports = ([100 * float(np.mean(found[facts][part])) for facts in FACTS] for part in (0, 1))
     met = min(right[:2]) >= 95 and min(supports[:2]) >= 90
     return (
@@ -187,9 +188,9 @@ def _reading(found: dict[int, tuple[list[float], list[float]]]) -> str:
 
 def _pictures(said: Sequence[dict[str, Any]]) -> list[Picture]:
     captions = (
-        "One fact: the hops stay with the latest sentence about her or him.",
-        "Two facts: who took it is found first, then where she or he went. Supporting sentences have an arrow.",
-        "Three facts, one found through the other. Supporting sentences have an arrow.",
+        "A question about one fact: what each hop attends to. The supporting sentence has an arrow.",
+        "A question about two facts, who took it and where she or he went; the supporting sentences have arrows.",
+        "A question about three facts; the supporting sentences have arrows.",
     )
     order = (1, 0, 2)  # two facts tell most, and come first
     return [

@@ -176,7 +176,13 @@ def show(asked: Asked, cells: list[Cell], results: list[Result]) -> Shown:  # no
             [unseen],
         ),
     ]
-    return Shown(_about(cells[0]), table, _reading(found), _pictures(found[NESTED][0]["pictures"]), sections)
+    return Shown(
+        _about(cells[0]),
+        table,
+        _reading(found),
+        _pictures(found[NESTED][0]["pictures"] if found[NESTED] else None),
+        sections,
+    )
 
 
 def _at(result: Any, path: Sequence[str]) -> float:
@@ -203,6 +209,8 @@ def _reading(found: dict[str | None, list[Result]]) -> str:
     def mean(name: str | None, *path: str) -> float:
         return 100 * float(np.mean([_at(one, ("test", *path)) for one in found[name]]))
 
+    if not all(found.values()):
+        return "Not all three kinds of attention are finished yet."
     f, without = mean(NESTED, "words", "f") / 100, mean(WITHOUT, "words", "f") / 100
     spelled, copied = mean(NESTED, "rare"), mean(WORDS_ALONE, "rare")
     return (

@@ -156,7 +156,7 @@ def _picture(found: dict[tuple[str, str], list[Result]]) -> Picture:
         panels.append(Heat(**{**found[way][0]["picture"], "title": title}))
     caption = (
         "A melody twice as long as in training: rows are the tones written down, columns frames, each tone named where "
-        "it begins. The hybrid moves on tone by tone; content alone leaps between tones that sound alike."
+        "it begins. The hybrid moves on tone by tone; content alone loses its place and leaves tones out."
     )
     return drawn("listening", caption, heats(panels, columns=1, cell=11, row_title="writes", column_title="listens to"))
 
