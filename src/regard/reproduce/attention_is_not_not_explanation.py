@@ -253,7 +253,7 @@ def _adversaries(found: _All) -> Section:
         "(20 on 20News I, 6 on IMDB), of which the last 2 (3, 1) may be worse; the paper makes up to 80, and stops "
         "after 10 without a lower training loss, so ours have had less time to imitate. What counts is how far the "
         "attention goes before the decisions move: an adversary is telling where it is farther than another seed at no "
-        "larger TVD."
+        "larger TVD. One whose first epoch is kept never learned to imitate: its λ was too dear for the time it had."
     )
     shown: list[Any] = [Table(head, rows)]
     if points:
