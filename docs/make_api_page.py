@@ -26,6 +26,9 @@ MODULES = (
     "regard.similarity",
     "regard.attention.hardmax",
     "regard.nn",
+    "regard.systems",
+    "regard.serve",
+    "regard.export",
     "regard.reproduce",
 )
 HEAD = """# Public names
