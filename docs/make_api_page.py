@@ -85,7 +85,9 @@ def signature(thing: Any) -> str:
         if name not in ("self", "cls")
     ]
     text = str(found.replace(parameters=plain, return_annotation=inspect.Signature.empty))
-    text = re.sub(r"<(?:function|built-in method) (?:\w+\.)*(\w+)(?: of type object)? at 0x[0-9a-f]+>", r"\1", text)
+    text = re.sub(
+        r"<(?:function|built-in method) (?:[\w.<>]*\.)?([\w<>]+)(?: of type object)? at 0x[0-9a-f]+>", r"\1", text
+    )
     return re.sub(r"<class '([\w.]+)'>", r"\1", text)
 
 
