@@ -1,7 +1,8 @@
+import numpy as np
 import pytest
 
 from regard.errors import DataError, SettingError
-from regard.reproduce.data import SETS, load
+from regard.reproduce.data import SETS, Part, load
 
 
 @pytest.mark.parametrize(
@@ -44,3 +45,7 @@ def test_an_absent_file_is_named(monkeypatch, tmp_path):
     monkeypatch.setenv("REGARD_DATA", str(tmp_path))
     with pytest.raises(DataError, match=r"sst\.parquet"):
         load("sst")
+
+
+def test_a_role_without_texts_stays_without():
+    assert len(Part([], np.array([], np.int64)).first(5)) == 0

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from regard.errors import ModelFileError, SettingError
-from regard.models import store
+from regard.models import load_model, store
 from regard.systems import EncoderDecoder, Recogniser, Transformer, VisionTransformer
 from regard.systems.vision import Convolutional, Dense
 
@@ -83,3 +83,9 @@ def test_parts_that_do_not_fit_together_are_refused(tmp_path):
         store.write(tmp_path / "dense.regard", "Dense", about, arrays)
         with pytest.raises(ModelFileError, match="do not fit together"):
             Dense.load(tmp_path / "dense.regard")
+
+
+def test_a_system_is_not_taken_for_a_classifier_of_texts(tmp_path):
+    Dense(hidden=5).save(tmp_path / "dense.regard")
+    with pytest.raises(ModelFileError, match=r"it holds a Dense. If that is one of `regard systems`, read it with"):
+        load_model(tmp_path / "dense.regard")

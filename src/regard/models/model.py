@@ -129,8 +129,8 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     kind, about, tensors = store.read(path)
     if kind not in _HOMES:
         raise ModelFileError(
-            f"{path} holds a model of the kind {kind!r}, and this version of regard knows {', '.join(_HOMES)}; upgrade "
-            "with `pip install --upgrade regard`."
+            f"{path} must hold a classifier of texts, one of {', '.join(_HOMES)}; it holds a {kind}. If that is one of "
+            f"`regard systems`, read it with `regard.systems.{kind}.load`; otherwise upgrade regard."
         )
     try:
         model: Model = fetch(*_HOMES[kind]).unpack(about, tensors)

@@ -40,6 +40,8 @@ class Part:
 
     def first(self, n: int) -> Part:
         """The first ``n`` texts of every class, in their order: the same class shares, less work."""
+        if not self.texts:
+            return self
         kept = np.sort(np.concatenate([np.flatnonzero(self.labels == label)[:n] for label in np.unique(self.labels)]))
         return Part([self.texts[i] for i in kept], self.labels[kept])
 
