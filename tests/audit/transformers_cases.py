@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import torch
@@ -32,11 +33,12 @@ def tokenizer(kind, longest=None):
     special = [signs[name] for name in ("pad", "unk", "cls", "sep", "mask", "eos") if name in signs]
     bytes_ = pre_tokenizers.ByteLevel.alphabet()
     if kind == "bert":
-        made = Tokenizer(models.WordPiece(unk_token=unknown))
+        made = Tokenizer(models.WordPiece(_pieces(special), unk_token=unknown))
         made.normalizer = normalizers.BertNormalizer()
         made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
         made.decoder = decoders.WordPiece()
-        trainer = trainers.WordPieceTrainer(vocab_size=200, special_tokens=special, show_progress=False)
+        made.add_special_tokens(special)
+        trainer = None  # its trainer comes to another vocabulary each time
     elif kind == "xlm":
         made = Tokenizer(models.Unigram())
         made.normalizer = normalizers.Sequence([normalizers.Nmt(), normalizers.NFKC()])
@@ -51,7 +53,8 @@ def tokenizer(kind, longest=None):
         trainer = trainers.BpeTrainer(
             vocab_size=360, special_tokens=special, initial_alphabet=bytes_, show_progress=False
         )
-    made.train_from_iterator(TEXTS, trainer)
+    if trainer is not None:
+        made.train_from_iterator(TEXTS, trainer)
     if kind == "gpt2":
         made.post_processor = processors.ByteLevel(trim_offsets=False)
     else:
@@ -61,6 +64,15 @@ def tokenizer(kind, longest=None):
     names = {f"{name}_token": sign for name, sign in signs.items()}
     length = {} if longest is None else {"model_max_length": longest}
     return transformers.PreTrainedTokenizerFast(tokenizer_object=made, **names, **length)
+
+
+def _pieces(special):
+    """Every letter, at the start of a word and within; every other word; some endings."""
+    said = " ".join(TEXTS).lower()
+    letters, words = sorted(set(said) - {" "}), sorted(set(re.findall("[a-z]+", said)))
+    endings = ("##ing", "##ly", "##able", "##ish", "##o", "##t")
+    found = dict.fromkeys([*special, *letters, *(f"##{letter}" for letter in letters), *words[::2], *endings])
+    return {piece: i for i, piece in enumerate(found)}
 
 
 def model(kind, words, labels=("negative", "positive"), seed=0, **more):
