@@ -63,7 +63,8 @@ oldest: .venv/.dev ## Run the core's tests with the oldest dependencies that are
 	$(BIN)/uv venv --quiet --python $(PYTHON) build/oldest
 	$(BIN)/uv pip install --quiet --python build/oldest --resolution lowest-direct .
 	$(BIN)/uv pip install --quiet --python build/oldest pytest hypothesis 'pandas<3' pyarrow
-	build/oldest/bin/python -m pytest -o addopts= -q -m "not slow" tests/cli tests/corpus tests/models/test_store.py
+	build/oldest/bin/python -m pytest -o addopts= -q -m "not slow" -W ignore::DeprecationWarning \
+	  -k "not network" tests/cli tests/corpus tests/models/test_store.py
 
 SECONDS ?= 600
 .PHONY: fuzz
