@@ -102,7 +102,7 @@ class PositionDecoder(System):
         -------
         log_probabilities : (batch, T, 1 + n)
         """
-        raise NotImplementedError
+        raise NotImplementedError  # each of the two ways to choose a slot says how
 
     def forward(self, inputs: Tensor, answers: Tensor, lengths: Tensor | None = None) -> Tensor:
         """The log probability of every next slot, given what is right before it.
