@@ -374,3 +374,15 @@ def test_a_table_of_numbers_has_no_texts_unless_they_are_named(tmp_path, by):
         "use with --text."
     )
     assert stream(tmp_path / "table.csv", text="a").text_column == "a"
+
+
+@BOTH
+def test_lines_that_begin_like_compressed_data_are_refused_as_lines(tmp_path, by):
+    said = refused(tmp_path, b"x\x01e\x00tt", "table.jsonl", by=by)
+
+    assert "must be one JSON object, but line 1 is not" in said
+
+
+@BOTH
+def test_a_header_that_begins_like_compressed_data_is_refused_with_a_sentence(tmp_path, by):
+    assert "table.csv" in refused(tmp_path, b"x\x01text,label\ngood,1\nbad,0\n", by=by)

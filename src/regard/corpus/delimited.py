@@ -179,7 +179,8 @@ class Delimited:
                 quote_char='"' if self.quoted else None,
                 infer_schema=False,
             )
-        except pl.exceptions.PolarsError as error:
+        # OSError: Polars takes bytes that begin like a compressed file for one.
+        except (pl.exceptions.PolarsError, OSError) as error:
             raise self._explained(error, header, chunk) from None
 
     def _explained(self, error: Exception, header: bytes, chunk: Chunk) -> DataError:

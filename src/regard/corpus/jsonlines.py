@@ -36,7 +36,8 @@ class JsonLines:
     def _parse(self, chunk: Chunk) -> pl.DataFrame:
         try:
             return pl.read_ndjson(chunk.rows, infer_schema_length=None)
-        except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        # OSError: Polars takes bytes that begin like a compressed file for one.
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
             raise self._explained(error, chunk) from None
 
     def _explained(self, error: BaseException, chunk: Chunk) -> DataError:
