@@ -35,7 +35,7 @@ def main() -> None:
     for i, seed in enumerate(SEEDS[asked.target]):
         (corpus / f"seed{i}").write_bytes(seed)
     options = [f"-max_total_time={asked.seconds}", f"-seed={asked.seed}", "-max_len=4096", "-timeout=30"]
-    options += ["-rss_limit_mb=4096", "-print_final_stats=1", "-verbosity=0", "-artifact_prefix=crash-"]
+    options += ["-rss_limit_mb=4096", "-print_final_stats=1", "-verbosity=0", "-artifact_prefix=./"]
     atheris.Setup([sys.argv[0], *options, str(corpus)], TARGETS[asked.target])
     atheris.Fuzz()
 
